@@ -200,7 +200,7 @@ package struct DeliverySummary: Hashable, Sendable {
     package var sentence: String? {
         var parts: [String] = []
         let all = told + totals.waiting + gaveUp
-        if told > 0 { parts.append("told \(told) of \(Self.events(all))") }
+        if told > 0 { parts.append("delivered \(told) of \(Self.events(all))") }
         if totals.waiting > 0 {
             parts.append(
                 (told > 0 ? "\(totals.waiting)" : Self.events(totals.waiting))
@@ -219,7 +219,7 @@ package struct DeliverySummary: Hashable, Sendable {
 
     private var whyWaiting: String {
         switch end {
-        case .timeIsUp: "the time for telling is used up"
+        case .timeIsUp: "the time for deliveries is used up"
         case .stopped: "stopped"
         case .nothingDue, .receiverFails: totals.lastError ?? "not due yet"
         }
@@ -233,7 +233,7 @@ package struct DeliverySummary: Hashable, Sendable {
 
     /// In whole minutes, rounded up, so that what it says is never too early.
     private static func next(_ moment: Timestamp, at now: Timestamp) -> String {
-        guard moment > now else { return "the next run goes on" }
+        guard moment > now else { return "the next run continues" }
         let text = moment.adding(milliseconds: 59_999).rfc3339
         let time = String(text.dropFirst(11).prefix(5))
         let isToday = text.prefix(10) == now.utcDay

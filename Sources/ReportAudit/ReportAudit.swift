@@ -23,7 +23,8 @@ package struct ReportAudit {
         trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil
     ) throws(AuditFailure) {
         for anchor in anchors where !anchor.isDigest {
-            throw .anchor("\(anchor) is no digest: an anchor has 64 lowercase hexadecimal digits")
+            throw .anchor(
+                "\(anchor) is not a digest: an anchor has 64 lowercase hexadecimal digits")
         }
         self.trust = trust
         self.anchors = anchors
@@ -42,7 +43,7 @@ package struct ReportAudit {
         _ directory: String, perRun: (RunAudit) throws -> Void
     ) async throws -> AuditResult {
         guard let names = Folder.names(in: directory) else {
-            throw AuditFailure.noReport("\(directory) is no folder that can be read")
+            throw AuditFailure.noReport("\(directory) is not a folder that can be read")
         }
         if names.contains(where: RunAuditor.signs.contains) {
             return try await auditRun(directory, perRun)
@@ -75,7 +76,7 @@ package struct ReportAudit {
         result.breaks = breaks
         result.notes += breaks.map(\.description)
         result.notes.append(
-            "one run alone: whether it stands in its chain shows on the whole report folder")
+            "this is one run alone; only the whole report folder shows whether it is in its chain")
         if let database {
             try result.take(
                 LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(
@@ -103,8 +104,8 @@ extension AuditResult {
             add(
                 AuditProblem(
                     text: "the anchor \(anchor) is neither the manifest nor the ledger head of any "
-                        + "run here: the newest runs were taken away, or the chain was written "
-                        + "anew"))
+                        + "run here: the newest runs were removed, or the chain was written "
+                        + "again"))
         }
     }
 }

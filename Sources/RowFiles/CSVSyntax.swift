@@ -56,7 +56,7 @@ struct CSVSyntax {
                 if let earlier = places.firstIndex(of: place) {
                     throw refuse(
                         names[earlier] == name
-                            ? "column \"\(name)\" stands twice"
+                            ? "column \"\(name)\" is listed twice"
                             : "columns \(BadField.quoted(names[earlier].utf8)) and "
                                 + "\(BadField.quoted(names[index].utf8)) both mean "
                                 + "\(buffer.columnNames[place]); leave one out with --ignore")

@@ -274,7 +274,7 @@ extension RecordBuffer {
 
 /// What to say about a column that there is not.
 enum ColumnSuggestion {
-    private static let options = "(--map COLUMN=OURS says what one means, --ignore leaves it out)"
+    private static let options = "(--map COLUMN=OURS maps a column, --ignore COLUMN leaves it out)"
 
     /// What to say about unknown names, all of them, so that a person need not try one after the other.
     static func unknown(
@@ -285,7 +285,7 @@ enum ColumnSuggestion {
             BadField.quoted(name.utf8) + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
         }
         let lacksOne = suggestions.contains { $0 == nil }
-        let known = lacksOne ? "; known are \(names.joined(separator: ", "))" : ""
+        let known = lacksOne ? "; trueup knows \(names.joined(separator: ", "))" : ""
         guard unknown.count > 1 else {
             return "unknown \(what) " + (named.first ?? "") + "\(known) \(options)"
         }

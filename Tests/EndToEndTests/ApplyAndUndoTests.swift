@@ -184,7 +184,7 @@ import Testing
         let before = try place.rows()
         let nothing = try place.run("undo", try newestRun(place))
         #expect(nothing.status == 0, "\(nothing.errors)")
-        #expect(nothing.output.hasPrefix("Nothing to take back"), "\(nothing.output)")
+        #expect(nothing.output.hasPrefix("Nothing to revert"), "\(nothing.output)")
         try #require(place.run("apply", plan).status == 0)
         let run = try newestRun(place)
         let applied = try place.rows()
@@ -217,7 +217,7 @@ import Testing
         let count = try reports(place)
         let again = try place.run("undo", run, "--execute")
         #expect(again.status == 0)
-        #expect(again.output.contains("Nothing to take back"))
+        #expect(again.output.contains("Nothing to revert"))
         #expect(try reports(place) == count)
 
         #expect(try place.run("undo", undoRun, "--execute").status == 0)

@@ -131,7 +131,7 @@ import Testing
         #expect(try rows(second["corrections"]) == ["1": 1, "3": -1])
         #expect(try rows(second["after"]) == standing(in: place))
         let page = try place.report("report.html")
-        #expect(page.contains("ended others have written to the tables"))
+        #expect(page.contains("Other programs have written to the tables since run"))
 
         // Rendered again, byte for byte.
         let runID = try #require(try place.summary()["run_id"] as? String)

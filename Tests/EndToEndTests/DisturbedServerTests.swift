@@ -103,7 +103,7 @@
             let left = try copy.run(MappedNight.command)
             #expect(left.status == 74, "\(left.status) \(left.errors)")
             #expect(
-                (left.output + left.errors).contains("has no room"),
+                (left.output + left.errors).contains("full or broken disk"),
                 "\(left.output)\(left.errors)")
             _ = try night.state(of: copy).isAhead("\(kilobytesLeft) kB")
             try FileManager.default.removeItem(atPath: filler)

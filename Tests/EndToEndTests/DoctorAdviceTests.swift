@@ -48,7 +48,7 @@ import Testing
         }
         try #require(isGoingOn)
         let doctor = try place.run("doctor")
-        #expect(words(doctor.output).contains("a run is going on"), "\(doctor.output)")
+        #expect(words(doctor.output).contains("a run is active"), "\(doctor.output)")
         #expect(doctor.status == 0, "\(doctor.output)")
         running.send(signal: SIGTERM)
         _ = running.wait()

@@ -71,10 +71,10 @@ import Testing
         #expect(text.status == 0)
         #expect(text.output.contains("product_id x → "), "\(text.output)")
         #expect(text.output.contains("asked, because of \"changed\""), "\(text.output)")
-        #expect(text.output.contains("nothing is owed"))
+        #expect(text.output.contains("nothing is pending"))
         #expect(text.output.contains("product (high) first reported: product_id, ours x, Apple's "))
         #expect(text.output.contains("by the rules of product"), "\(text.output)")
-        #expect(text.output.contains("next question"), "\(text.output)")
+        #expect(text.output.contains("next check"), "\(text.output)")
         let lines = text.output.components(separatedBy: "\nTime line\n").last ?? ""
         let times = lines.split(separator: "\n").compactMap { $0.split(separator: " ").first }
         #expect(times == times.sorted())

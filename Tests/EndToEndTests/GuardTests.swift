@@ -80,10 +80,10 @@ import Testing
                 ORDER BY original_transaction_id LIMIT 7)
             """)
         // What was refused is no new measure, nor is what a check or a narrowed run has seen.
-        try expectStop(place, by: "max_shrink_share", saying: "it held \(before)")
+        try expectStop(place, by: "max_shrink_share", saying: "it had \(before)")
         #expect([0, 2].contains(try place.run("check", "nightly").status))
         #expect(try place.run("run", "nightly", "--limit", "2").status == 4)
-        try expectStop(place, by: "max_shrink_share", saying: "it held \(before)")
+        try expectStop(place, by: "max_shrink_share", saying: "it had \(before)")
 
         let lifted = try place.run(
             "run", "nightly", "--lift-guard", "max_shrink_share", "--lift-guard", "max_changes",
@@ -258,7 +258,7 @@ import Testing
                 """)
         let run = try place.run("run", "nightly", "--canary", "3")
         #expect(run.status == 3, "\(run.errors)\n\(run.output)")
-        #expect(run.output.contains("canary could not be judged"), "\(run.output)")
+        #expect(run.output.contains("canary could not be checked"), "\(run.output)")
         #expect(try corrected(place).count == 3)
 
         try await place.simulator.control(
@@ -279,7 +279,7 @@ import Testing
         let first = try place.run("apply", plan, "--canary", "3")
         #expect([3, 69].contains(first.status), "\(first.errors)\n\(first.output)")
         #expect(!first.output.contains("No subscription row was changed"))
-        #expect(first.output.contains("canary could not be judged"), "\(first.output)")
+        #expect(first.output.contains("canary could not be checked"), "\(first.output)")
         #expect(try corrected(place).count == 3)
 
         try await place.simulator.control(

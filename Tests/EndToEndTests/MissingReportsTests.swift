@@ -73,7 +73,7 @@ import Testing
         let run = try night(place)
         for text in [run.errors, try messages(place), try place.report("run.log.jsonl")] {
             #expect(text.contains("has published the report of run \(newest)"), "\(text)")
-            #expect(text.contains("begins anew"), "\(text)")
+            #expect(text.contains("begins again"), "\(text)")
         }
         #expect(try manifest(place)["previous"] as? String == String(digest))
         let verified = try place.run("verify")
@@ -85,7 +85,7 @@ import Testing
             place.reportLines("corrections.jsonl").first?["ledger_entry"] as? Int)
         #expect(
             withDatabase.output.contains(
-                "entries 1 to \(first - 1) of the ledger in the database stand in no report"),
+                "entries 1 to \(first - 1) of the ledger in the database are in no report"),
             "\(withDatabase.output)")
         // Once is enough.
         #expect(try !night(place).errors.contains("has published"))
@@ -111,7 +111,7 @@ import Testing
         try files.moveItem(at: file(place, "backup"), to: file(place, "reports"))
         let run = try night(place)
         #expect(run.errors.contains("has published the report of run \(newest)"), "\(run.errors)")
-        #expect(run.errors.contains("takes the gap for tampering"), "\(run.errors)")
+        #expect(run.errors.contains("reports the gap as tampering"), "\(run.errors)")
         #expect(try place.run("verify").status == 7)
         #expect(try !night(place).errors.contains("has published"))
 

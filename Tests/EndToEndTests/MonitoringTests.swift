@@ -121,7 +121,7 @@ import Testing
         let place = try workplace("metrics: {directory: nowhere/metrics}\n")
         let run = try place.run("run", "nightly")
         #expect(run.status == 0, "\(run.errors)")
-        #expect(run.errors.contains("metrics were not written"), "\(run.errors)")
+        #expect(run.errors.contains("metrics of this run were not written"), "\(run.errors)")
         #expect(run.errors.contains("nowhere/metrics"))
     }
 

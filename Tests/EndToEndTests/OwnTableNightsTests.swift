@@ -99,14 +99,16 @@ import Testing
         try FileManager.default.moveItem(at: backup, to: books)
         let doctor = try place.run("doctor")
         #expect(
-            doctor.output.contains("the books lack the ledger there from entry"),
+            doctor.output.contains("trueup's database lacks the ledger there from entry"),
             "\(doctor.output)")
         #expect(try place.run("estimate", "nightly").status == 0)
         try night(place)
-        #expect(try !place.run("doctor").output.contains("the books lack"))
+        #expect(try !place.run("doctor").output.contains("trueup's database lacks"))
         let said = try #require(try place.summary()["messages"] as? [String])
         #expect(
-            said.contains { $0.contains("were behind") && $0.contains("run \(lostRun)") },
+            said.contains {
+                $0.contains("was restored to an earlier state") && $0.contains("run \(lostRun)")
+            },
             "\(said)")
         #expect(said.contains { $0.contains("\(lost.count) correction") }, "\(said)")
         #expect(try place.reportLines("corrections.jsonl").isEmpty)
@@ -114,7 +116,7 @@ import Testing
         #expect(try place.run("verify", "--database").status == 0)
         try night(place)
         let next = try #require(try place.summary()["messages"] as? [String])
-        #expect(!next.contains { $0.contains("were behind") }, "\(next)")
+        #expect(!next.contains { $0.contains("was restored to an earlier state") }, "\(next)")
         let undo = try place.run("undo", lostRun, "--execute")
         #expect([0, 2].contains(undo.status), "\(undo.output)\(undo.errors)")
         #expect(try place.reportLines("corrections.jsonl").count == lost.count)

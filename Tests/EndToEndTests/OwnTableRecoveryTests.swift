@@ -171,11 +171,11 @@ import Testing
         if isDeclared {
             let again = try place.run("restored", "--reason", "the books were put back")
             #expect(again.status == 0, "\(again.output)\(again.errors)")
-            #expect(again.output.contains("to \(try #require(newest.max())) were taken over"))
+            #expect(again.output.contains("to \(try #require(newest.max())) were imported"))
         } else {
             let doctor = try place.run("doctor")
             #expect(doctor.status == 0, "\(doctor.output)")
-            #expect(doctor.output.contains("the books lack the ledger there from entry"))
+            #expect(doctor.output.contains("trueup's database lacks the ledger there from entry"))
         }
         try correct(place)
         let entries = try place.reportLines("corrections.jsonl").compactMap {

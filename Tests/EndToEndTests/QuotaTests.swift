@@ -56,9 +56,9 @@ import Testing
             let run = try place.run(number.isMultiple(of: 2) ? "run" : "check", "nightly")
             statuses.append(run.status)
             guard run.status == 75 else { continue }
-            #expect(run.errors.contains("made its 7 calls of an hour"), "\(run.errors)")
-            #expect(run.errors.contains("The next call could be made at 20"), "\(run.errors)")
-            #expect(!run.output.contains("could be made"), "\(run.output)")
+            #expect(run.errors.contains("have made all 7 calls that it allows"), "\(run.errors)")
+            #expect(run.errors.contains("The next call is possible at 20"), "\(run.errors)")
+            #expect(!run.output.contains("call is possible"), "\(run.output)")
             #expect(try place.report("run.log.jsonl").contains("\"message\":\"wait.begun\""))
         }
         #expect(statuses == [0, 0, 0, 0, 0, 0, 0, 75, 75, 75])
@@ -137,8 +137,8 @@ import Testing
         let run = try place.run("run", "nightly")
         #expect(run.status == 0, "\(run.errors)\n\(run.output)")
         let sentence = try #require(
-            run.errors.firstMatch(of: /Apple answered 429.*Waiting until (\S+Z)\./))
-        #expect(!run.output.contains("Waiting until"))
+            run.errors.firstMatch(of: /Apple answered 429.*run waits until (\S+Z)\./))
+        #expect(!run.output.contains("The run waits until"))
         let lines = try place.reportLines("run.log.jsonl")
         let wait = try #require(lines.first { $0["message"] as? String == "wait.begun" })
         #expect(wait["until"] as? String == String(sentence.1))

@@ -66,7 +66,7 @@ import Testing
         #expect(try place.run("report", run, "--output", "again").status == 73)
         let log = try place.run("report", run, "--file", "run.log.jsonl")
         #expect(log.status == 64)
-        #expect(log.errors.contains("stands in the run's report folder only"), "\(log.errors)")
+        #expect(log.errors.contains("is in the run's report folder only"), "\(log.errors)")
         #expect(try place.run("report", "nonesuch").status == 64)
 
         let day = published.deletingLastPathComponent().lastPathComponent

@@ -177,7 +177,7 @@ import Testing
         receiver.answer("200 OK")
         let again = try tell(place, "--retry-given-up")
         #expect(again.status == 0)
-        #expect(again.output == "told 1 of 1 event\n")
+        #expect(again.output == "delivered 1 of 1 event\n")
         #expect(try outbox(place)["given_up"] as? Int == 0)
     }
 

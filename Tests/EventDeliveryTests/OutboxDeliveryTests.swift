@@ -165,8 +165,8 @@ import Testing
     }
 
     @Test func `counts what was told`() {
-        #expect(sentence { $0.told = 59 } == "told 59 of 59 events")
-        #expect(sentence { $0.told = 1 } == "told 1 of 1 event")
+        #expect(sentence { $0.told = 59 } == "delivered 59 of 59 events")
+        #expect(sentence { $0.told = 1 } == "delivered 1 of 1 event")
     }
 
     @Test func `says what waits, why, and until when`() {
@@ -180,7 +180,7 @@ import Testing
         }
         // 2026-11-18T11:06:40Z and five minutes, rounded up.
         #expect(
-            text == "told 47 of 59 events; 12 wait: no connection to 127.0.0.1:9; "
+            text == "delivered 47 of 59 events; 12 wait: no connection to 127.0.0.1:9; "
                 + "next attempt after 11:12 UTC")
     }
 

@@ -50,8 +50,8 @@ import Testing
         #expect(try await world.store.watermark(of: World.app) != nil)
         let message = conclusion.messages.joined(separator: " ")
         #expect(message.contains("The key is revoked."))
-        #expect(message.contains("No further call was made for \(denied) (Production)"))
-        #expect(message.contains("3 rows were judged in all"))
+        #expect(message.contains("The run made no further call for \(denied) (Production)"))
+        #expect(message.contains("checked 3 rows"))
         #expect(!message.contains("every row counts as undecided"))
     }
 
@@ -128,8 +128,8 @@ import Testing
         #expect(report.undecidedCounts == [.unavailable: 2])
         #expect(try await world.store.watermark(of: other.app) == nil)
         let message = conclusion.messages.joined(separator: " ")
-        #expect(message.contains("Apple does not know the app. No further call was made for"))
-        #expect(message.contains("3 rows were judged in all"))
+        #expect(message.contains("Apple does not know the app. The run made no further call for"))
+        #expect(message.contains("checked 3 rows"))
         // The settings are mended, and the next night has everything.
         other.change { $0.isUnknown = nil }
         let next = try await world.night("run-2", after: 24, change)

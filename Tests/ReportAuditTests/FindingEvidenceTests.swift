@@ -52,8 +52,8 @@ import Testing
             ],
             edits: [
                 ("apple_value", .number(5), "is not revoked"),
-                ("apple_value", .number(2), "the signed transaction goes on"),
-                ("apple_value", .text("1"), "is no status"),
+                ("apple_value", .number(2), "the signed transaction continues"),
+                ("apple_value", .text("1"), "is not a status"),
                 ("severity", .text("high"), "its severity is high"),
                 ("amount", .number(1), "is not the price that Apple signed"),
                 ("currency", .text("USD"), "is not the price that Apple signed"),

@@ -15,12 +15,12 @@ import Testing
     @Test func `of a night without an answer claims nothing`() {
         #expect(
             said([("subscription_statuses", "server_error"), ("notification_history", "ok")])
-                == "Not one question about an id was answered, so nothing is known of them.")
+                == "Apple answered no question about an id, so nothing is known of them.")
     }
 
     @Test func `of a night without a question says that`() {
-        #expect(said([("notification_history", "ok")]) == "Apple was asked about no id.")
-        #expect(said([]) == "Apple was asked about no id.")
+        #expect(said([("notification_history", "ok")]) == "Apple was asked for no id.")
+        #expect(said([]) == "Apple was asked for no id.")
     }
 
     @Test func `speaks of the ids that were answered`() {

@@ -70,9 +70,9 @@ import Testing
         drawn.judgedBy = .init(ownQuestion: 95, otherQuestion: 18, notification: 2)
         #expect(
             risk(drawn).contains(
-                "Of the 118 drawn: 95 judged by a question of the sample, 18 by the answer to another "
-                    + "question, as about the same customer, 2 by a notification, without a call, "
-                    + "3 not judged."))
+                "Of the 118 drawn: 95 checked by a call for the sample, 18 by the answer for another "
+                    + "row, such as one of the same customer, 2 by a notification, without a call, "
+                    + "3 not checked."))
         drawn.judgedBy = .init(ownQuestion: 115, otherQuestion: 0, notification: 0)
         #expect(!risk(drawn).contains("Of the 118 drawn"))
         var run = try Samples.run()

@@ -24,7 +24,7 @@ import Testing
             ])
         #expect(
             night.text == """
-                2026-11-20 (UTC): 3 runs, the gravest end is incomplete (exit status 3), 1 killed.
+                2026-11-20 (UTC): 3 runs, the most severe end is incomplete (exit status 3), 1 killed.
 
                 RUN               job      end          rows  differ  undecided  corrected  open  new
                   031704Z-000001  nightly  incomplete  2,000      37          3         31    12    8
@@ -32,8 +32,8 @@ import Testing
                   051704Z-000003  nightly  killed          0       0          0          –     –    –
                                                        -----  ------  ---------  ---------  ----  ---
                   all                                  4,000      74          6         62    24   16
-                  - The sums add the runs: a row or finding that two of them saw counts twice.
-                  - A dash: the run was killed, or what it listed is past retention.
+                  - The sums add up the runs: a row or finding that two runs saw counts twice.
+                  - A dash: the run was killed, or its records are past retention.
 
                 LIST PRICES OF PERIODS CONCERNED    amount  currency  periods
                   to the harm of customers           19.98  EUR             2
@@ -56,7 +56,7 @@ import Testing
         #expect(
             night.text.hasPrefix(
                 """
-                2026-11-20 (UTC): 2 runs, the gravest end is incomplete (exit status 3). A third worker
+                2026-11-20 (UTC): 2 runs, the most severe end is incomplete (exit status 3). A third worker
                 """), "\(night.text)")
         #expect(night.text.contains("new  apps"), "\(night.text)")
         #expect(night.text.contains("  8  com.example.one/production"), "\(night.text)")

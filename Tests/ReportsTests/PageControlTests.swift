@@ -65,9 +65,9 @@ import Testing
         let page = try page(Self.run())
         let words = words(page)
         for line in [
-            "rows held 1,491 1,489 as the run began",
-            "Ties with run 20261119T031704Z-000001: what stood at its end stood as this run began.",
-            "Others also wrote while this run went on.",
+            "rows stored 1,491 1,489 as the run began",
+            "Ties with run 20261119T031704Z-000001: this run began with the totals with which that run ended.",
+            "Other programs also wrote during this run.",
             "end of the run before 1,000 480 0 0 0 9 1,489",
             "written by others since 0 0 0 0 0 0 0",
             "as this run began 1,000 480 0 0 0 9 1,489",
@@ -88,8 +88,9 @@ import Testing
     @Test func `both sides of what was judged stand beside each other`() throws {
         let words = words(try page(Self.run()))
         for line in [
-            "ours, as they were judged 40 12 0 0 0 0 52", "Apple states 41 10 0 0 0 1 52",
-            "ours, at the end 40 12 0 0 0 0 52", "ours at the end less Apple’s -1 +2 0 0 0 -1 0",
+            "stored, when they were checked 40 12 0 0 0 0 52", "Apple states 41 10 0 0 0 1 52",
+            "stored, at the end 40 12 0 0 0 0 52",
+            "stored at the end less Apple’s -1 +2 0 0 0 -1 0",
             "Apple states nothing about 1 row:",
             "EUR 51 509.49 51 508.49 -1.00",
         ] {

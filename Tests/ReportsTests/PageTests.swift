@@ -152,7 +152,7 @@ import Testing
         #expect(
             figures == [
                 "asked about 1,900", "not asked about 410,483", "agree 1,950", "differ 37",
-                "corrections written 31", "findings open 12", "not judged 3",
+                "corrections written 31", "findings open 12", "not checked 3",
             ])
         let words = words(page)
         #expect(words.contains("12 settled without a call"))
@@ -160,20 +160,21 @@ import Testing
         #expect(words.contains("1 planned, not written"))
         #expect(
             words.contains(
-                "410,483 rows of the table were not asked about, as there was no reason to:"))
+                "Apple was not asked about 410,483 rows of the table, because there was no reason to:"
+            ))
         #expect(words.contains("sweep 0 7"))
         for sentence in SummarySections.remainingRisk(run.runSummary).sentences {
             #expect(words.contains(sentence))
         }
         // The age of the oldest word, as a drawing in words.
-        #expect(page.contains("<b>age of Apple’s oldest word, in days</b>: 7 this time"))
+        #expect(page.contains("<b>age of Apple’s oldest statement, in days</b>: 7 this time"))
     }
 
     @Test func `rows of no configured app are a number of their own`() throws {
         var run = try Samples.run()
         run.runSummary.totals.excluded[.appNotConfigured] = 1_234
         #expect(
-            words(try page(run)).contains("of no configured app 1,234 left out, not judged"))
+            words(try page(run)).contains("of no configured app 1,234 never checked"))
     }
 
     @Test func `with nothing to do next, neither a heading nor a link says so`() throws {

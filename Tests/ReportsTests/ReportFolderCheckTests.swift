@@ -40,7 +40,7 @@ import Testing
             Issue.record("a file is no folder")
             return
         }
-        #expect(text.contains("File exists; move away what stands there"))
+        #expect(text.contains("File exists; move away what is there, or change"))
     }
 
     @Test(arguments: [".lock", "latest", "index.csv", "index.csv.partial"])

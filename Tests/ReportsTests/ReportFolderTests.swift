@@ -177,8 +177,8 @@ import Testing
         try folder.write("", to: "file")
         #expect(
             throws: ReportError.cannotCreate(
-                "cannot create the folder \(folder.path)/file: File exists; move away what stands "
-                    + "there or change report.directory")
+                "cannot create the folder \(folder.path)/file: File exists; move away what is "
+                    + "there, or change report.directory")
         ) {
             try ReportFolder.begin(
                 in: folder.path + "/file", runID: Self.name, started: Samples.started)

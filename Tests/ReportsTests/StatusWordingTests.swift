@@ -41,23 +41,23 @@ import Testing
         let locked = Situations.run([.busy]) {
             $0.totals.undecided = [.deadline: 5]
             $0.conclusion.messages = [
-                "Somebody else kept a table or row of postgres://db.example.com/shop locked while "
+                "Another program kept a table or row of postgres://db.example.com/shop locked while "
                     + "correcting a row; nothing of this step was written. Run again."
             ]
         }
         #expect(
             words(locked).hasPrefix(
-                "Busy (exit status 75): somebody else kept a table or row of "
+                "Busy (exit status 75): another program kept a table or row of "
                     + "postgres://db.example.com/shop locked while correcting a row;"))
         #expect(!words(locked).contains("quota would pass"))
         let fenced = Situations.run([.busy]) {
             $0.conclusion.messages = [
-                "Another worker has taken over com.example.app. There is nothing to do."
+                "Another worker has the lease of com.example.app now. There is nothing to do."
             ]
         }
         #expect(
             words(fenced).hasPrefix(
-                "Busy (exit status 75): another worker has taken over com.example.app"))
+                "Busy (exit status 75): another worker has the lease of com.example.app now"))
         let quota = Situations.run([.busy, .incomplete]) {
             $0.conclusion.limits = ["quota"]
             $0.conclusion.messages = ["Apple's quota is used up until 2026-11-20T04:17:04.000Z."]

@@ -29,7 +29,7 @@ import Testing
                 "Incomplete (exit status 3): 1 of 2,409 rows belongs to no configured app"))
         #expect(
             words(run(strangers: 115, undecided: 3)).hasPrefix(
-                "Incomplete (exit status 3): 3 of 4,474 rows not judged, 115 belong to no configured "
+                "Incomplete (exit status 3): 3 of 4,474 rows not checked, 115 belong to no configured "
                     + "app, 1,948 differ"))
     }
 
@@ -52,7 +52,7 @@ import Testing
                 "Incomplete (exit status 3): \(said); all 8 rows agree with Apple."))
         #expect(
             words(run(undecided: 2)).hasPrefix(
-                "Incomplete (exit status 3): 2 of 10 rows not judged; \(said)."))
+                "Incomplete (exit status 3): 2 of 10 rows not checked; \(said)."))
     }
 
     @Test func `are told apart from rows in flight`() {
@@ -73,17 +73,17 @@ import Testing
         #expect(!alone.contains("undecided.csv"))
         #expect(
             alone.contains(
-                "115 rows belong to no configured app, and no run will ask about them: add their app "
+                "115 rows belong to no configured app, and no run checks them. Add their app "
                     + "(bundle_id and environment) to apps in the settings, or correct these columns "
                     + "where they name the wrong one."))
         let both = words(run(strangers: 115, undecided: 3))
-        #expect(both.contains("Run the job again: rows that were not judged are asked again."))
+        #expect(both.contains("Run the job again: it checks the rows that were not checked."))
         #expect(both.contains("115 rows belong to no configured app, and no run"))
     }
 
     @Test func `without them and with all judged, what is missing is said by the messages`() {
         let summary = run(strangers: 0)
         #expect(!words(summary).contains("undecided.csv"))
-        #expect(words(summary).contains("Run the job again: what was not read or reached"))
+        #expect(words(summary).contains("Run the job again: it reads and checks what is left."))
     }
 }

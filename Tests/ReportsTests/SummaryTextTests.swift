@@ -12,7 +12,7 @@ import Testing
     @Test func `says all there is to say about a run with everything`() {
         #expect(
             SummaryText.render(Samples.summary(), reportPath: "reports/2026-11-20/x") == """
-                Incomplete (exit status 3): 3 of 2,000 rows not judged, 37 differ; 31 corrections written; 12
+                Incomplete (exit status 3): 3 of 2,000 rows not checked, 37 differ; 31 corrections written; 12
                 findings open (8 critical), 8 new (8 critical).
 
                 Run      20261120T031704Z-7f3c9a, job nightly, mode apply
@@ -23,12 +23,12 @@ import Testing
                 TIE-OUT        rows
                   matched     1,950  agree with Apple
                   discrepant     37  differ from Apple
-                  undecided       3  not judged, never taken for a match
+                  undecided       3  not checked; never counted as a match
                   excluded       10  in flight: Apple signed them too recently
                               -----
                   in scope    2,000  the sum of the four
 
-                NOT JUDGED             rows  why
+                NOT CHECKED            rows  why
                   in_flight               1  changed too recently at Apple; asked again next run
                   rate_limited            2  Apple's rate limit (429) did not end in time
                   excluded: in_flight    10  signed more recently than the job's settle time
@@ -75,7 +75,7 @@ import Testing
     @Test func `of an empty run says that nothing was asked`() {
         #expect(
             SummaryText.render(Situations.empty, reportPath: nil) == """
-                Nothing in scope (exit status 5): no row was asked about.
+                Nothing in scope (exit status 5): no row was checked.
 
                 Run      20261120T031704Z-7f3c9a, job nightly, mode apply
                 Time     2026-11-20 03:17:04 to 2026-11-20 03:19:40 UTC, 2 min 36 s
@@ -84,13 +84,13 @@ import Testing
                 TIE-OUT       rows
                   matched        0  agree with Apple
                   discrepant     0  differ from Apple
-                  undecided      0  not judged, never taken for a match
+                  undecided      0  not checked; never counted as a match
                   excluded       0  in flight, or of no configured app
                               ----
                   in scope       0  the sum of the four
 
                 NEXT
-                  - Check the job's narrowing and whether rows were imported.
+                  - Check the filters of the command, and whether rows were imported.
 
                 """)
     }
@@ -107,9 +107,9 @@ import Testing
         let first = text.split(separator: "\n\n").first.map(String.init) ?? ""
         #expect(
             first.split(separator: "\n").joined(separator: " ")
-                == "Nothing in scope (exit status 5): no row was asked about; 3 corrections planned, "
+                == "Nothing in scope (exit status 5): no row was checked; 3 corrections planned, "
                 + "not written; 45 findings open (37 critical), 37 new (37 critical).")
-        #expect(text.contains("Check the job's narrowing and whether rows were imported."))
+        #expect(text.contains("Check the filters of the command, and whether rows were imported."))
         #expect(text.contains("Read those in discrepancies.csv"))
     }
 
@@ -117,14 +117,14 @@ import Testing
         let lines = Situations.all.map(firstLine)
         #expect(
             lines == [
-                "Nothing in scope (exit status 5): no row was asked about.",
+                "Nothing in scope (exit status 5): no row was checked.",
                 "OK (exit status 0): all 12,345 rows agree with Apple.",
                 "OK (exit status 0): 37 of 2,000 rows differed; 31 corrections written.",
                 "OK (exit status 0): no row of 1,000 contradicts Apple; 1,000 corrections written.",
                 "Stopped by a guard (exit status 4): max_changes; none of the 812 planned corrections was written.",
-                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not judged; a run of the job within 6 hours",
+                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not checked; a run of the job within 6 hours",
                 "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written; 1 finding",
-                "Denied by Apple (exit status 77): Apple refuses the key (401); 2,000 of 2,000 rows not judged.",
+                "Denied by Apple (exit status 77): Apple refuses the key (401); 2,000 of 2,000 rows not checked.",
             ])
     }
 
@@ -244,7 +244,7 @@ import Testing
                   to the harm of customers         39.96  BRL             1
                   to the harm of customers         1.250  KWD             1
                   to the harm of the company       -1.00  USD             1
-                  to nobody's harm                 2,697  JPY             2
+                  without harm to either           2,697  JPY             2
 
                 """))
     }

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "6", "active", "1.0", "-1", "99999999999999999999"])
-    func `that is no status is bad`(status: String) throws {
+    func `that is not a status is bad`(status: String) throws {
         #expect(try read("status", status).reason?.contains("is not a status") == true)
     }
 

@@ -86,7 +86,7 @@ extension PayloadInspector {
         var result = await inspect(jws, as: part.kind, path: part.path)
         if let stated = part.statedDigest, !stated.isText(result.digest) {
             result.judgement = .failed(
-                .digest, "the SHA-256 beside it is of another text: one of the two was changed")
+                .digest, "the SHA-256 next to it is of another text: one of the two was changed")
         }
         return result
     }

@@ -110,7 +110,8 @@ package struct PayloadInspector: Sendable {
             kind = kind ?? PayloadKind(recognising: payload.root)
             guard let kind else {
                 throw JSONWebSignatureError(
-                    .format, "its signature holds, but it is no kind of payload that is known here")
+                    .format,
+                    "its signature holds, but it is not a kind of payload that is known here")
             }
             do throws(UndecodableModel) {
                 let read = try kind.contents(of: payload.root)

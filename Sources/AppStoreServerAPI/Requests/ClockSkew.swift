@@ -41,7 +41,7 @@ struct ClockSkew {
             return nil
         }
         // The header has whole seconds and the answer took some time, so this is rounded.
-        return "the clock of this machine is \((abs(ahead) + 500) / 1000) seconds"
+        return "The clock of this machine is \((abs(ahead) + 500) / 1000) seconds"
             + " \(ahead > 0 ? "ahead of" : "behind") Apple's. Set it right (NTP)."
     }
 }
@@ -57,21 +57,23 @@ struct Denial {
     /// A sentence or three; the key id is not a secret, the token would be.
     var text: String {
         let refusal =
-            "Apple refuses key \(keyID) for \(app.bundleID) in \(app.environment.rawValue)"
-            + " with 401, also with a new token."
+            "Apple refuses the key \(keyID) for \(app.bundleID) (\(app.environment.rawValue)): it"
+            + " answers 401, even to a new token."
         if let skew { return refusal + " " + skew }
         let key =
-            " Likely: the key is revoked or not an In-App Purchase key, or key_id, issuer_id and"
+            " Probably the key was revoked or is not an In-App Purchase key, or key_id, issuer_id and"
             + " bundle_id do not belong together."
         switch app.environment {
         case .production:
             return refusal + key
-                + " Apple also answers so in production for an app without a production release."
+                + " Apple gives the same answer for an app without a production release."
         case .sandbox: return refusal + key
         }
     }
 
     private var skew: String? {
-        ClockSkew(serverDate: serverDate, wallClock: wallClock).sentence.map { "Likely: " + $0 }
+        ClockSkew(serverDate: serverDate, wallClock: wallClock).sentence.map {
+            "Probable cause: " + $0
+        }
     }
 }

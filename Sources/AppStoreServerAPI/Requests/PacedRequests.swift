@@ -109,8 +109,8 @@ package final class PacedRequests: APISending {
     package func remarks() -> [String] {
         guard let skew = state.withLock({ $0.clockSkew.sentence }) else { return [] }
         return [
-            "Warning: " + skew + " The times of this run are off by as much, and Apple refuses the "
-                + "tokens of a clock that is further off."
+            "Warning: " + skew + " The times of this run are wrong by as much. If the difference "
+                + "grows, Apple refuses the run's tokens."
         ]
     }
 
@@ -248,7 +248,8 @@ extension PacedRequests {
             for notice in notices { hear(notice) }
             switch admission {
             case .refused(let text):
-                return .never("\(endpoint.rawValue) does not work, given up for this run: \(text)")
+                return .never(
+                    "\(endpoint.rawValue) does not work, and this run has given it up: \(text)")
             case .broken(let until), .postponed(let until):
                 // Not the quota: the endpoint does not work, and no time is left to wait for it.
                 if isPastDeadline(until) { throw .deadlineReached }
@@ -301,7 +302,9 @@ extension PacedRequests {
                 return failure.end.map { state.wasStopped(.store($0)) }
             }
             if let end { throw end }
-            return .never("no call may be made that cannot be booked: \(failure.text)")
+            return .never(
+                "the call could not be recorded in the database, so it was not made: \(failure.text)"
+            )
         case .usedUp(let grant):
             let now = time.now()
             let wallClock = wallClock()
@@ -380,6 +383,6 @@ extension PacedRequests {
     }
 
     private func noToken(_ error: AuthorizationError) -> RunStop {
-        state.withLock { $0.wasStopped(.denied("no token could be signed: \(error)")) }
+        state.withLock { $0.wasStopped(.denied("The key could not sign a token: \(error).")) }
     }
 }

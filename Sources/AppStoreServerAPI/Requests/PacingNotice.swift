@@ -61,14 +61,14 @@ package struct PacingWait: Hashable, Sendable {
         let why =
             switch reason {
             case .quotaUsedUp(let calls):
-                "the share of the quota is used up: this and earlier runs made its \(calls)"
-                    + " \(calls == 1 ? "call" : "calls") of an hour"
-            case .slowTurn: "the share of the quota leaves long pauses between two calls"
-            case .rateLimited: "Apple answered 429, its quota is used up"
+                "this hour's share of the quota is used up: this and earlier runs have made all"
+                    + " \(calls) \(calls == 1 ? "call" : "calls") that it allows"
+            case .slowTurn: "the share of the quota allows a call only after a long pause"
+            case .rateLimited: "Apple answered 429: its quota is used up"
             case .postponed: "the server failed and asked for a pause"
             }
-        guard isPastDeadline else { return "\(why). Waiting until \(until.rfc3339)." }
-        return "\(why). The next call could be made at \(until.rfc3339), after the end of this run."
+        guard isPastDeadline else { return "\(why). The run waits until \(until.rfc3339)." }
+        return "\(why). The next call is possible at \(until.rfc3339), after this run's deadline."
     }
 }
 
@@ -105,11 +105,11 @@ package struct OutageNotice: Hashable, Sendable {
         let cause = cause.hasSuffix(".") ? String(cause.dropLast()) : cause
         switch event {
         case .waits(let until, let givesUpAt):
-            return "\(name) does not work: \(cause). Waiting until \(until.rfc3339) before asking"
-                + " again; given up at \(givesUpAt.rfc3339)."
+            return "\(name) does not work: \(cause). The run tries again at \(until.rfc3339), and"
+                + " gives the endpoint up at \(givesUpAt.rfc3339)."
         case .worksAgain(let seconds):
-            return "\(name) works again after \(seconds) seconds; the run goes on."
-        case .gaveUp: return "\(name) is given up for this run: \(cause)."
+            return "\(name) works again after \(seconds) seconds. The run continues."
+        case .gaveUp: return "\(name) does not work, and this run gives it up: \(cause)."
         }
     }
 }

@@ -79,7 +79,7 @@ package struct OCSPOverHTTP: OCSPResponder {
         }
         let type = response.header("content-type")?.split(separator: ";").first ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/ocsp-response" else {
-            return .final(OCSPFault("its answer is no application/ocsp-response"))
+            return .final(OCSPFault("its answer is not an application/ocsp-response"))
         }
         return .answered(response.body)
     }

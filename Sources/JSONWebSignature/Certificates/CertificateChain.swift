@@ -166,7 +166,7 @@ struct MarkedChainPolicy: VerifierPolicy {
             intermediateMarker = try ASN1ObjectIdentifier(dotRepresentation: markers.intermediate)
             leafMarker = try ASN1ObjectIdentifier(dotRepresentation: markers.leaf)
         } catch {
-            throw JSONWebSignatureError(.format, "a certificate marker is no object identifier")
+            throw JSONWebSignatureError(.format, "a certificate marker is not an object identifier")
         }
         verifyingCriticalExtensions = [intermediateMarker, leafMarker]
     }

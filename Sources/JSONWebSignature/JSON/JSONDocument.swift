@@ -175,7 +175,7 @@ struct JSONScanner {
             close(container)
         }
         skipSpace()
-        guard position == bytes.count else { throw fault("goes on after its value") }
+        guard position == bytes.count else { throw fault("continues after its value") }
         return false
     }
 

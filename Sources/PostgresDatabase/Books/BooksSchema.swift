@@ -140,7 +140,7 @@ extension SessionKeeper {
         try bringUpToDate()
         guard try booksVersion() < schema.newest else { return }
         let tables = try schema.tables(schema.newest)
-        try write("making the tables of the books") { session throws(ServerFailure) in
+        try write("making the tables of trueup's database") { session throws(ServerFailure) in
             _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
             _ = try session.script(BooksSchema.opening)
             let done = try session.run(
@@ -179,7 +179,7 @@ extension SessionKeeper {
 
     /// The version of the tables that are there; 0 where there are none.
     mutating func booksVersion() throws(StoreError) -> Int {
-        try read("looking for the tables of the books") { session throws(ServerFailure) in
+        try read("looking for the tables of trueup's database") { session throws(ServerFailure) in
             let table = try session.run("SELECT to_regclass('trueup.books_migrations')", [])
             guard table.first != nil else { return 0 }
             return try session.run("SELECT max(number) FROM trueup.books_migrations", []).first

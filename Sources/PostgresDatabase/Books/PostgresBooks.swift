@@ -54,7 +54,8 @@ package final class PostgresBooks: Sendable {
     package func state() throws(StoreError) -> BooksState? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
-            return try keeper.read("looking for the books") { session throws(ServerFailure) in
+            return try keeper.read("looking for trueup's database") {
+                session throws(ServerFailure) in
                 try Self.state(of: self.name, in: session)
             }
         }
@@ -84,21 +85,22 @@ package final class PostgresBooks: Sendable {
     package func claim() throws(StoreError) {
         if !isChecked.load(ordering: .relaxed) {
             if let obstacle = try obstacle(mayWrite: true) {
-                throw .schema("The books in \(place): \(obstacle). Nothing was read or changed.")
+                throw .schema(
+                    "trueup's database in \(place): \(obstacle). Nothing was read or changed.")
             }
             isChecked.store(true, ordering: .relaxed)
         }
         let other = try keeper.withLock { keeper throws(StoreError) in
             try keeper.bringBooksUpToDate(to: self.schema)
-            return try keeper.write("claiming the books") { session throws(ServerFailure) in
+            return try keeper.write("claiming trueup's database") { session throws(ServerFailure) in
                 try self.claim(in: session)
             }
         }
         guard let other else { return }
         throw .busy(
-            "The books in \(place) are being written by \(other). Nothing was asked or written. Let "
-                + "it end; a run that died is not waited for longer than "
-                + "\(lifetimeMilliseconds / 1000) s. Each worker needs books of its own "
+            "\(other) is using the database in \(place). Apple was not asked, and nothing was written. "
+                + "Wait for it to end; a killed run keeps the database for at most "
+                + "\(lifetimeMilliseconds / 1000) s. Each worker needs a database of its own "
                 + "(`store.books: postgres:NAME`).")
     }
 
@@ -122,7 +124,7 @@ package final class PostgresBooks: Sendable {
             """, [name]
         ).rows.first
         return
-            "\((held?.first ?? nil) ?? "somebody else") since \((held?.last ?? nil) ?? "just now")"
+            "\((held?.first ?? nil) ?? "another worker") (since \((held?.last ?? nil) ?? "just now"))"
     }
 
     /// Who writes the books from another machine now.
@@ -132,7 +134,7 @@ package final class PostgresBooks: Sendable {
     package func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
-            let row = try keeper.read("looking who writes the books") {
+            let row = try keeper.read("looking who writes trueup's database") {
                 session throws(ServerFailure) in
                 try session.run(
                     """
@@ -152,7 +154,7 @@ package final class PostgresBooks: Sendable {
     /// Lets others write.
     package func release() {
         _ = try? keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("giving the books back") { session throws(ServerFailure) in
+            try keeper.write("giving trueup's database back") { session throws(ServerFailure) in
                 _ = try session.run(
                     """
                     UPDATE trueup.books_holders SET expires_at = '-infinity'
@@ -174,7 +176,7 @@ package final class PostgresBooks: Sendable {
     package func begin(identity: String, schema: Int) throws(StoreError) -> BooksState {
         let transaction = Self.newName()
         let number = try keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("beginning books") { session throws(ServerFailure) in
+            try keeper.write("beginning trueup's database") { session throws(ServerFailure) in
                 try session.run(
                     """
                     INSERT INTO trueup.books
@@ -185,7 +187,9 @@ package final class PostgresBooks: Sendable {
             }
         }
         guard let number else {
-            throw .inconsistent("The books in \(place) got no number; nothing was written.")
+            throw .inconsistent(
+                "The database in \(place) got no number. Nothing was written. This is a fault of trueup, "
+                    + "please report it.")
         }
         return BooksState(
             number: number, identity: identity, generation: 0, transaction: transaction,
@@ -201,7 +205,8 @@ package final class PostgresBooks: Sendable {
     /// - Throws: `StoreError` where nothing is changed, or where old rows are left, which do no harm.
     package func conclude(_ state: BooksState) throws(StoreError) {
         try keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("putting books in place") { session throws(ServerFailure) in
+            try keeper.write("putting trueup's database in place") {
+                session throws(ServerFailure) in
                 _ = try session.run(
                     "DELETE FROM trueup.books WHERE name = $1 AND number <> $2",
                     [self.name, String(state.number)])
@@ -209,7 +214,7 @@ package final class PostgresBooks: Sendable {
                     "UPDATE trueup.books SET is_whole = true WHERE number = $1",
                     [String(state.number)])
             }
-            let tables = try keeper.read("looking for rows of former books") {
+            let tables = try keeper.read("looking for rows of a former database") {
                 session throws(ServerFailure) in
                 try session.run(
                     """
@@ -230,7 +235,7 @@ package final class PostgresBooks: Sendable {
     private static func deleteSome(
         of table: String, by keeper: inout SessionKeeper
     ) throws(StoreError) -> Bool {
-        try keeper.write("deleting rows of former books") { session throws(ServerFailure) in
+        try keeper.write("deleting rows of a former database") { session throws(ServerFailure) in
             try session.run(
                 """
                 DELETE FROM trueup.\(table) WHERE ctid = ANY (ARRAY (
@@ -256,11 +261,11 @@ extension PostgresBooks {
         try keeper.withLock { keeper throws(StoreError) in
             let version = try keeper.booksVersion()
             guard version <= self.schema.newest else {
-                return "the books were written by a newer trueup (\(version), this version knows "
+                return "a newer trueup wrote this database (\(version), this version knows "
                     + "\(self.schema.newest)): use the newer version"
             }
             let tables = try self.schema.names(ofVersion: version)
-            return try keeper.read("looking at the tables of the books") {
+            return try keeper.read("reading the tables of trueup's database") {
                 session throws(ServerFailure) in
                 if let obstacle = try Self.obstacleOfEncoding(session) { return obstacle }
                 guard !tables.isEmpty else { return nil }
@@ -277,8 +282,8 @@ extension PostgresBooks {
         let encoding = try session.run("SELECT current_setting('server_encoding')", []).first ?? ""
         guard !["UTF8", "SQL_ASCII"].contains(encoding) else { return nil }
         return
-            "the database has the encoding \(encoding), and books need UTF8: put them into a file "
-            + "(store.books: sqlite:FILE)"
+            "the server's database has the encoding \(encoding), and trueup's needs UTF8: put it into a "
+            + "file (store.books: sqlite:FILE)"
     }
 
     private static func obstacleOf(
@@ -300,8 +305,8 @@ extension PostgresBooks {
         guard gone.isEmpty else {
             let names = gone.map { "trueup.\($0)" }.joined(separator: ", ")
             return
-                "\(names) \(gone.count == 1 ? "is" : "are") gone: somebody dropped it. Restore what "
-                + "was dropped (docs/backup.md)"
+                "\(names) \(gone.count == 1 ? "was" : "were") dropped. Restore what was dropped "
+                + "(\(DocumentationPage.backup))"
         }
         guard let lacking = found.first(where: { $0[2] != "" }), lacking.count == 4,
             let table = lacking[0], let missing = lacking[2], let user = lacking[3]
@@ -339,14 +344,15 @@ extension PostgresBooks {
         let (connector, limits) = keeper.withLock { ($0.connector, $0.limits) }
         // Of its own: the other one may be needed to say that the books are still held.
         let session = try connector.connect()
-        session.isUsed(for: "reading the books")
+        session.isUsed(for: "reading trueup's database")
         let state: BooksState?
         do throws(ServerFailure) {
             _ = try session.script(limits.begin(writes: false, isSnapshot: true))
             state = try Self.state(of: name, in: session)
         } catch {
             throw StoreError(
-                error, doing: "beginning to read the books", at: connector.address, about: .books)
+                error, doing: "beginning to read trueup's database", at: connector.address,
+                about: .books)
         }
         defer { _ = try? session.script("ROLLBACK") }
         return try body(PostgresBooksReading(of: self, as: state, within: session))
@@ -399,7 +405,7 @@ package final class PostgresBooksReading: Sendable {
         return try found.map { texts throws(StoreError) in
             guard let row = text.row(texts) else {
                 throw .inconsistent(
-                    "A row of \(there) in \(books.place) cannot be read: somebody else wrote it. Nothing "
+                    "A row of \(there) in \(books.place) cannot be read: another program wrote it. Nothing "
                         + "was changed. Restore the schema trueup from a backup.")
             }
             return row
@@ -414,11 +420,12 @@ package final class PostgresBooksReading: Sendable {
                 return try session.run(sql, parameters).rows
             } catch {
                 let address = books.keeper.withLock(\.connector.address)
-                throw StoreError(error, doing: "reading the books", at: address, about: .books)
+                throw StoreError(
+                    error, doing: "reading trueup's database", at: address, about: .books)
             }
         }
         let found = try books.keeper.withLock { keeper throws(StoreError) in
-            try keeper.read("reading the books") {
+            try keeper.read("reading trueup's database") {
                 session throws(ServerFailure) -> [[String?]]? in
                 let rows = try session.run(sql, parameters).rows
                 // A statement sees what was committed before it: what was changed shows here.
@@ -429,8 +436,8 @@ package final class PostgresBooksReading: Sendable {
         if let found { return found }
         hasMoved.store(true, ordering: .relaxed)
         throw .busy(
-            "The books in \(books.place) were changed while they were read. Nothing was written. Run "
-                + "again.")
+            "Another run changed the database in \(books.place) while it was read. Nothing was written. "
+                + "Give the command again.")
     }
 }
 
@@ -450,8 +457,8 @@ extension PostgresBooks {
             statements = try changes.flatMap(Self.statements)
         } catch {
             throw .inconsistent(
-                "A value in the books has not the form of its column \(error). Nothing was written; "
-                    + "this is a fault of trueup, please report it.")
+                "A value in trueup's database does not have the form of its column \(error). Nothing was "
+                    + "written. This is a fault of trueup, please report it.")
         }
         var next = state
         next.generation &+= 1
@@ -460,7 +467,7 @@ extension PostgresBooks {
         do throws(StoreError) {
             outcome = try keeper.withLock { keeper throws(StoreError) in
                 // The same again leaves the same behind: the transaction is known by its name.
-                try keeper.write("committing the books") { session throws(ServerFailure) in
+                try keeper.write("committing trueup's database") { session throws(ServerFailure) in
                     try self.commit(statements, from: state, to: next, in: session)
                 }
             }
@@ -475,13 +482,14 @@ extension PostgresBooks {
         case .done: return next
         case .isPast:
             throw .busy(
-                "The books in \(place) were changed by another run since they were read. Nothing of "
-                    + "this step was written. Run again: the books are read anew first.")
+                "Another run changed the database in \(place) since it was read. Nothing of this step "
+                    + "was written. Run the job again: it reads the database again first.")
         case .isOurs:
             throw .unavailable(
-                "The books in \(place) have the step whose answer was lost when the server did not "
-                    + "answer, and the copy of them has not. Nothing of this step was written, and "
-                    + "nothing is lost. Run again: the copy is made anew, and the run goes on.")
+                "The server lost its answer to an earlier step. The database in \(place) has that step, "
+                    + "and its local cache has not. Nothing of this step was written, and nothing is "
+                    + "lost. Run the job again: trueup makes the cache again, and the run continues."
+            )
         }
     }
 

@@ -265,15 +265,15 @@ extension PostgresCompany {
             guard state.keeper.connector.patience.pause(milliseconds: pauseMilliseconds) else {
                 throw .stopped(
                     "A signal ended the wait for a transaction whose answer was lost: the server "
-                        + "\(state.keeper.connector.address) is still at it. The next run looks at "
-                        + "it before anything else; end the session in pg_stat_activity if it "
-                        + "stays.")
+                        + "\(state.keeper.connector.address) still works on it. The next run checks it "
+                        + "before anything else. End the session in pg_stat_activity if it does not "
+                        + "end by itself.")
             }
         }
         throw .unavailable(
             "The server \(state.keeper.connector.address) has not ended a transaction whose answer "
-                + "was lost. The next run looks at it before anything else; end the session in "
-                + "pg_stat_activity if it stays.")
+                + "was lost. The next run checks it before anything else. End the session in "
+                + "pg_stat_activity if it does not end by itself.")
     }
 }
 
@@ -503,7 +503,7 @@ struct UnitWork {
             let table = try state.keeper.tables(named: company.mapping.table).first
             problem =
                 table.map { MappingCheck(company.mapping, against: $0).problem(mayWrite: true) }
-                ?? "the user may not see it any more"
+                ?? "the user can no longer see it"
         } catch {
             state.unit = nil
             throw error
@@ -511,10 +511,10 @@ struct UnitWork {
         guard let problem else { return }
         state.unit = nil
         throw .schema(
-            "\(company.mapping.table) of \(state.keeper.connector.address): \(problem). The right was "
-                + "taken away during the run. Nothing of this step was written; what was committed "
-                + "before stays and is reported. Give the right back and run again: the run goes on "
-                + "where it stopped.")
+            "\(company.mapping.table) of \(state.keeper.connector.address): \(problem). A right was "
+                + "withdrawn during the run. Nothing of this step was written; what was committed "
+                + "before is kept and reported. Grant the right again and run the job again: it "
+                + "continues where it stopped.")
     }
 
     /// Waits before another attempt; throws where none may help, with the unit given up.
@@ -537,9 +537,9 @@ struct UnitWork {
 
     private var otherBooks: StoreError {
         .schema(
-            "The ledger in the company's database has an entry of these books that the books do "
-                + "not have; nothing of this step was written. They were put back to an earlier "
-                + "state: declare that with `trueup restored --reason TEXT` (docs/backup.md).")
+            "The ledger in the company's database has an entry that trueup's database lacks. Nothing of "
+                + "this step was written. trueup's database was restored to an earlier state: declare "
+                + "that with `trueup restored --reason TEXT` (\(DocumentationPage.backup)).")
     }
 
     /// Why this one change is not made; `nil` where the failure is another.

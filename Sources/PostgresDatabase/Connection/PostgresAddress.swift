@@ -114,7 +114,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
             port = entry[entry.index(after: colon)...]
         }
         guard port.isEmpty || UInt16(port) != nil else {
-            throw Problem(problem: "has a port that is no number", suggestion: example)
+            throw Problem(problem: "has a port that is not a number", suggestion: example)
         }
         let name = try decoded(host)
         guard !name.contains(",") else {

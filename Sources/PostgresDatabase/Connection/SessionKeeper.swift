@@ -181,7 +181,7 @@ package struct PostgresConnector: Sendable {
     /// What to do about a build that has no libpq.
     package static let installation =
         "install the package trueup-postgresql, or build with `swift build --traits PostgreSQL` "
-        + "(docs/postgresql.md)"
+        + "(\(DocumentationPage.postgresql))"
 
     /// Opens sessions over libpq.
     ///

@@ -34,33 +34,33 @@ extension StoreError {
         case .stopped:
             self = .stopped(
                 "A signal ended the wait for the database \(server) while \(doing). The database did "
-                    + "not answer, and nothing of this step counts as written: the next run asks "
-                    + "first. Look at the server, then run again: the run goes on where it "
-                    + "stopped. \(said)")
+                    + "not answer, and nothing of this step counts as written: the next run checks that "
+                    + "first. Check the server, then run the job again: it continues where it stopped. "
+                    + said)
         case _ where failure.endsSession, .unavailable:
             self = .unavailable(
                 "The database \(server) could not be reached, ended the connection or gave no "
-                    + "answer while \(doing). Look at the server, at store.url and at what the user may; then run "
-                    + "again: the run goes on where it stopped. \(said)")
+                    + "answer while \(doing). Check the server, store.url and the rights of the user, then "
+                    + "run the job again: it continues where it stopped. \(said)")
         case .readOnly:
             self = .unavailable(
                 "The database \(server) may only be read while \(doing); nothing of this step was "
                     + "written. It is a standby, or default_transaction_read_only is on: point "
-                    + "store.url at the primary, then run again: the run goes on where it stopped. "
+                    + "store.url at the primary, then run the job again: it continues where it stopped. "
                     + said)
         case .locked:
             self = .busy(
-                "Somebody else kept a table or row of \(server) locked while \(doing); nothing of "
+                "Another program kept a table or row of \(server) locked while \(doing); nothing of "
                     + "this step was written. Find the session in pg_stat_activity (a migration, a "
                     + "transaction that was left open) and run again. \(said)")
         case .tooSlow:
             self = .busy(
-                "A statement took longer than it may while \(doing); nothing of this step was "
-                    + "written. Look at the load of \(server), and for the index on the key with "
-                    + "`trueup doctor`; then run again. \(said)")
+                "A statement took too long while \(doing); nothing of this step was written. Check the "
+                    + "load of \(server), and with `trueup doctor` the index on the key, then run "
+                    + "again. \(said)")
         case .again:
             self = .busy(
-                "Other transactions stood in the way again and again while \(doing); nothing of "
+                "Other transactions kept getting in the way while \(doing); nothing of "
                     + "this step was written. Run again when \(server) is less busy. \(said)")
         case .schema:
             self = .schema(
@@ -72,19 +72,19 @@ extension StoreError {
                     + "written. \(tables.adviceOnRights) \(said)")
         case .full:
             self = .notWritten(
-                "The server of \(server) has no room or a broken disk while \(doing); nothing of "
-                    + "this step was written. Make room and run again: the run goes on where it "
-                    + "stopped. \(said)")
+                "The server of \(server) has a full or broken disk while \(doing); nothing of this step "
+                    + "was written. Free space and run the job again: it continues where it stopped. "
+                    + said)
         case .fenced:
             self = .busy(
-                "Another worker has taken over \(failure.words), because this one was not heard of "
-                    + "for longer than its lease; nothing of this step was written. That worker goes "
-                    + "on: there is nothing to do, unless this machine keeps pausing its processes."
+                "Another worker has the lease of \(failure.words) now, because this one did not renew "
+                    + "it in time. Nothing of this step was written. The other worker continues, so there "
+                    + "is nothing to do, unless this machine keeps pausing its processes."
             )
         case .leased:
             self = .busy(
-                "Another worker is at it: \(failure.words). Nothing was asked or written. Let it "
-                    + "end; a worker that died is not waited for longer than its lease lasts.")
+                "Another worker is active: \(failure.words). Apple was not asked, and nothing was "
+                    + "written. Wait for it to end; the lease of a killed worker ends by itself.")
         case .value, .duplicate, .other:
             self = .inconsistent(
                 "The database \(server) refused a statement while \(doing); nothing of this step "
@@ -103,8 +103,8 @@ package enum ServerTables: Sendable {
         switch self {
         case .company: "Adapt store.subscriptions to the change, or undo it."
         case .books:
-            "They hold the job's own books: undo what was done to them, or restore the database from "
-                + "a backup (docs/backup.md)."
+            "They are trueup's own: undo the change, or restore the database from a backup "
+                + "(\(DocumentationPage.backup))."
         }
     }
 
@@ -113,7 +113,7 @@ package enum ServerTables: Sendable {
         case .company: "`trueup doctor` names the rights that are needed."
         case .books:
             "It must own the tables of the schema trueup, or have SELECT, INSERT, UPDATE and DELETE on "
-                + "all of them (docs/postgresql.md)."
+                + "all of them (\(DocumentationPage.postgresql))."
         }
     }
 }

@@ -79,10 +79,10 @@ package final class AppLeases: Sendable {
         guard let other, other.count == 3, let there = other[0] else { return }
         throw ServerFailure(
             state: .leased,
-            words: "since \(other[2] ?? "just now") \(other[1] ?? "a run") works with the books at "
-                + "\(there), and those at \(place) are a copy of them. Each worker needs books of "
-                + "its own: where both are workers, name a new file in `store.books` of one, and "
-                + "run `trueup init` there")
+            words: "\(other[1] ?? "a run") uses trueup's database at \(there) since "
+                + "\(other[2] ?? "just now"), and the one at \(place) is a copy of it. Each worker "
+                + "needs a database of its own: if both are workers, name a new file in `store.books` of "
+                + "one, and run `trueup init` there")
     }
 
     private func take(

@@ -161,7 +161,7 @@ extension SessionKeeper {
         let version = try version()
         guard version <= OurSchema.newest else {
             return "the schema trueup has version \(version), and this program knows "
-                + "\(OurSchema.newest): install the newer version here, too"
+                + "\(OurSchema.newest): install the newer version here as well"
         }
         if version == 0, let obstacle = try obstacleOfForgottenSteps() { return obstacle }
         if version > 0, let obstacle = try obstacleOfLostTables() { return obstacle }
@@ -171,21 +171,21 @@ extension SessionKeeper {
     /// What to do where the tables are there and nothing says how far they have come: a step that is
     /// done again would fail at what it finds.
     private mutating func obstacleOfForgottenSteps() throws(StoreError) -> String? {
-        let there = try read("looking at the tables of the schema trueup") {
+        let there = try read("reading the tables of the schema trueup") {
             session throws(ServerFailure) in
             try session.run("SELECT to_regclass('trueup.ledger')", []).first
         }
         guard there != nil else { return nil }
         let steps = OurSchema.steps.map { "\($0.number) \($0.makes)" }.joined(separator: ", ")
         let table = OurSchema.opening.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        return "trueup.migrations lists no step, though the tables beside it are there. Put its "
+        return "trueup.migrations lists no step, though the tables next to it are there. Put its "
             + "rows back, one for each step of which the table or column is there (\(steps)): "
             + "\(table); INSERT INTO trueup.migrations (number) VALUES (1), (2), …"
     }
 
     /// What to do where a step is noted as done, and what it made is gone: somebody dropped it.
     private mutating func obstacleOfLostTables() throws(StoreError) -> String? {
-        let lost = try read("looking at the tables of the schema trueup") {
+        let lost = try read("reading the tables of the schema trueup") {
             session throws(ServerFailure) in
             try session.run(OurSchema.lost, []).rows.compactMap { $0.first.flatMap(\.self) }
         }
@@ -217,7 +217,7 @@ extension SessionKeeper {
 
     /// Whether a table of ours is there and the user has these rights on it, as it stands.
     mutating func mayUse(_ table: String, for rights: [String]) throws(StoreError) -> Bool {
-        try read("looking at the schema trueup") { session throws(ServerFailure) in
+        try read("reading the schema trueup") { session throws(ServerFailure) in
             try session.run(
                 """
                 SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -279,7 +279,7 @@ extension SessionKeeper {
     /// - Returns: Which policies, and what to do; `nil` where every row can be seen.
     /// - Throws: `StoreError` when the catalogue cannot be read.
     mutating func rowSecurity(of table: CompanyTableName) throws(StoreError) -> String? {
-        let found = try read("looking at row-level security") { session throws(ServerFailure) in
+        let found = try read("reading row-level security") { session throws(ServerFailure) in
             try session.run(Self.rowSecurity, [table.schema, table.name]).rows.first
         }
         guard let found, found.count == 2, let user = found[0] else { return nil }

@@ -33,13 +33,14 @@ package struct GuardLimits: Hashable, Sendable {
             "more answers than this do not verify"),
         GuardLimit(
             "max_same_direction_share", .share(\.maxSameDirectionShare),
-            "access ended for more of the rows than this, or given to them"),
+            "the plan ends or grants access for more of the rows than this"),
         GuardLimit(
             "max_shrink_share", .share(\.maxShrinkShare),
             "the table lost more than this since the last run"),
         GuardLimit(
             "max_own_fault", .countOrNone(\.maxOwnFault),
-            "dates off by one time zone, or by a factor of 1000; none = no limit"),
+            "more rows than this have dates off by one time zone, or by a factor of 1000; none = no limit"
+        ),
         GuardLimit(
             "max_excluded_share", .share(\.maxExcludedShare),
             "more of the rows than this belong to no configured app, or are in flight"),

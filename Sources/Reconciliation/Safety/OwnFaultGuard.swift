@@ -30,9 +30,10 @@ struct OwnFaultGuard: PlanGuard {
                     "local times are stored as if they were UTC"))
         }
         guard !sentences.isEmpty else { return nil }
-        return sentences.joined(separator: " ") + " This looks like one fault of our own, not like "
-            + "news from Apple; max_own_fault allows \(allowed) rows. Mend what writes these dates "
-            + "first, then run again: else it writes them so again."
+        return sentences.joined(separator: " ")
+            + " Probably one program of yours writes these dates "
+            + "wrongly; max_own_fault allows \(allowed) rows. Fix that program first, then run the job "
+            + "again."
     }
 
     private func isTooMany(_ group: OwnFaults.Group, _ limits: GuardLimits, _ allowed: Int) -> Bool

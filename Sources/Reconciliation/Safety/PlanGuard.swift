@@ -76,8 +76,8 @@ package struct SurveyedPlan: Hashable, Sendable {
     func routine(passes share: Double, by rows: Int) -> String? {
         guard share < 1, let routine = totals.routine, Double(rows) > share * Double(routine.judged)
         else { return nil }
-        return "\(rows) of \(routine.judged) rows that were asked about as a matter of routine "
-            + "(sweep, sample), and so perhaps as large a part of the others"
+        return "\(rows) of \(routine.judged) rows of the sweep and the sample, which represent all "
+            + "others"
     }
 }
 
@@ -165,12 +165,12 @@ struct DirectionGuard: PlanGuard {
         let (all, routine) = (plan.survey.access, plan.survey.routineAccess)
         let sentences = [
             sentence("ends access for", all.ended, routine.ended, plan, limits),
-            sentence("gives access to", all.given, routine.given, plan, limits),
+            sentence("grants access for", all.given, routine.given, plan, limits),
         ].compactMap(\.self)
         guard !sentences.isEmpty else { return nil }
         return sentences.joined(separator: " ")
-            + " So many at once are rather an incident at Apple's or in the table than news about "
-            + "customers: look at Apple's system status and at a few of them in the app."
+            + " So many at once are probably an incident at Apple or in the table. Look at Apple's "
+            + "system status, and at some of these customers in the app."
     }
 
     private func sentence(
@@ -210,7 +210,7 @@ struct ExclusionGuard: PlanGuard {
             inFlight > 0 ? "\(inFlight) are in flight" : nil,
         ].compactMap(\.self).joined(separator: ", ")
         if plan.passes(limits.maxExcludedShare, by: excluded) {
-            return "\(excluded) of \(plan.coveredInWords) were left out (\(counts)); "
+            return "\(excluded) of \(plan.coveredInWords) were excluded (\(counts)); "
                 + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(strangers))"
         }
         return growth(of: strangers, since: plan.totals.lastRun, limits)
@@ -227,16 +227,16 @@ struct ExclusionGuard: PlanGuard {
             Double(more) > limits.maxExcludedShare * Double(last.inScope)
         else { return nil }
         return
-            "\(strangers) rows belong to no configured app; at the last run it were \(before) of "
-            + "\(last.inScope), and max_excluded_share allows \(limits.maxExcludedShare) more. "
+            "\(strangers) rows belong to no configured app. In the last run these were \(before) of "
+            + "\(last.inScope) rows, and max_excluded_share allows \(limits.maxExcludedShare) more. "
             + advice(strangers)
     }
 
     private func advice(_ strangers: Int) -> String {
         strangers > 0
-            ? "Compare apps in trueup.yaml with the rows' bundle_id and environment: trueup doctor "
-                + "counts them."
-            : "Find out what rewrites these rows, or whether settle is too long."
+            ? "Compare apps in trueup.yaml with the bundle_id and environment of these rows; trueup "
+                + "doctor counts them."
+            : "Find out what rewrites these rows, and whether settle is too long."
     }
 }
 
@@ -270,10 +270,9 @@ struct ShrinkGuard: PlanGuard {
         guard lost >= max(1, limits.minChanges), limits.maxShrinkShare < 1,
             Double(lost) > limits.maxShrinkShare * Double(before)
         else { return nil }
-        return "The table subscriptions holds \(plan.totals.tableRows) rows; at the last run it "
-            + "held \(before), so \(lost) are gone; max_shrink_share allows "
-            + "\(limits.maxShrinkShare) of them. Find out who deleted rows, or whether this is the "
-            + "right database, before anything else."
+        return "The table subscriptions has \(plan.totals.tableRows) rows. In the last run it had "
+            + "\(before), so \(lost) are gone; max_shrink_share allows \(limits.maxShrinkShare) of "
+            + "them. First find out what deleted the rows, or whether this is the right database."
     }
 }
 

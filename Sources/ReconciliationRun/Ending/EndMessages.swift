@@ -12,7 +12,7 @@ extension ExitDecision {
             sentences.append(
                 "Not one call to Apple succeeded\(lastFailureInBrackets). "
                     + (plan.canary == nil
-                        ? "No subscription row was changed; \(unansweredRows). " : "")
+                        ? "No subscription row was changed, and \(unansweredRows). " : "")
                     + "Check the network, the proxy and Apple's system "
                     + "status, then run the job again: \(commands.again)")
         }
@@ -21,66 +21,65 @@ extension ExitDecision {
         sentences += incompleteReadings
         sentences += silentApps.map { app in
             "Apple's notification history of \(app.bundleID) (\(app.environment.rawValue)) is empty "
-                + "although subscriptions have changed: it seems that no server URL is set in App "
-                + "Store Connect (App Information, App Store Server Notifications). Until one is, "
-                + "changes are found only on their dates and by the sweep."
+                + "although subscriptions have changed. Probably no server URL is set in App Store "
+                + "Connect (App Information, App Store Server Notifications). Until you set one, runs "
+                + "find changes only when a row's due time comes and by the sweep."
         }
         sentences += unverifiedEntries.sorted { $0.key < $1.key }.map { app, count in
             "\(count == 1 ? "1 entry" : "\(count) entries") of the notification history of "
                 + "\(app.bundleID) (\(app.environment.rawValue)) did not verify "
-                + "(verification_failed in discrepancies.csv). What is genuine may have been damaged "
-                + "on its way, so the following nights read this part again, for "
-                + "\(RunLimits.unverifiedHistoryDays) days."
+                + "(verification_failed in discrepancies.csv). Genuine entries may have been damaged on "
+                + "the way, so runs of the next \(RunLimits.unverifiedHistoryDays) days read this part "
+                + "again."
                 + (suspectedSettings.isEmpty
-                    ? " Look at what stands between this machine and Apple." : "")
+                    ? " Look for a proxy or firewall between this machine and Apple." : "")
         }
         if judgesNothing, statuses.contains(.empty), let notifications {
             sentences.append(
-                "\(notifications) notifications were read from Apple's history, and no row had to be "
-                    + "judged because of them: nothing was missed that concerns a row. Exit status "
-                    + "5 is no fault in a job without the step walk, as long as the table has rows."
+                "The run read \(notifications) notifications from Apple's history. None of them "
+                    + "concerned a row that had to be checked, so nothing was missed. In a job without "
+                    + "the step walk, exit status 5 is a success if the table has rows."
             )
         }
         if let roundBefore, roundBefore > 0 {
             sentences.append(
-                "This run went on with a round over every row that a stopped run had begun: "
-                    + "\(roundBefore) rows had been judged in it and were not asked about again. The "
-                    + "next round looks at every row anew.")
+                "This run continued the full scan of a stopped run, which had checked \(roundBefore) "
+                    + "rows; it did not check these again. The next full scan checks every row.")
         }
         if totals.undecidedCount > 0 {
             // Those that the deadline kept from being judged stand in both counts.
             let others = unreached - totals.undecided[.deadline, default: 0]
             sentences.append(
                 totals.undecidedCount == 1 && others <= 0
-                    ? "1 row could not be judged and was left as it is (undecided.csv says why); the "
-                        + "next run asks for it again."
+                    ? "1 row could not be checked and was not changed (undecided.csv has the reason). "
+                        + "The next run checks it again."
                     : "\(totals.undecidedCount) \(totals.undecidedCount == 1 ? "row" : "rows") could "
-                        + "not be judged"
-                        + (others > 0 ? ", \(others) more were not reached, and all" : " and")
-                        + " were left as they are (undecided.csv says why); the next run asks for them "
+                        + "not be checked"
+                        + (others > 0 ? ", and \(others) more were not reached. They" : " and")
+                        + " were not changed (undecided.csv has the reasons). The next run checks them "
                         + "again.")
         }
         if doubtful > 0 {
             sentences.append(
-                (doubtful == 1 ? "1 row rests" : "\(doubtful) rows rest")
-                    + " on an answer of Apple's that may be wrong once: no verified statement about "
+                "For \(doubtful == 1 ? "1 row" : "\(doubtful) rows") Apple gave an answer that may be "
+                    + "wrong once, without a signed statement about "
                     + (doubtful == 1 ? "the row itself" : "the rows themselves")
-                    + " came (wrong_app, wrong_environment, invalid_id, account_not_found or not_found "
-                    + "in discrepancies.csv). Nothing was written to "
+                    + " (wrong_app, wrong_environment, invalid_id, account_not_found or not_found in "
+                    + "discrepancies.csv). The run wrote nothing to "
                     + (doubtful == 1 ? "it" : "them")
-                    + ". The next three runs ask Apple again, then one a week.")
+                    + ". The next three runs ask Apple again, then one run a week.")
         }
         if let strangers = totals.excluded[.appNotConfigured] {
             sentences.append(
-                "\(strangers) rows belong to no configured app and were not asked about. Compare "
-                    + "apps in the settings with their bundle_id and environment "
-                    + "(\(commands.command("doctor")) counts them), or move them to a table of their own."
+                "\(strangers) rows belong to no configured app and were not checked. Compare their "
+                    + "bundle_id and environment with apps in the settings "
+                    + "(\(commands.command("doctor")) counts them), or move them to another table."
             )
         }
         if let inFlight = totals.excluded[.inFlight], inFlight == totals.inScope {
             sentences.append(
-                "All \(inFlight) rows were signed more recently than settle allows, so none was "
-                    + "asked about. Shorten settle in the job, or run later.")
+                "Apple signed all \(inFlight) rows more recently than settle allows, so none was "
+                    + "checked. Shorten settle in the job, or run the job later.")
         }
         return sentences
     }
@@ -88,7 +87,7 @@ extension ExitDecision {
     /// What became of the rows when no call succeeded: some runs end before they come to any.
     private var unansweredRows: String {
         totals.inScope > 0 || unreached > 0
-            ? "every row counts as undecided" : "the run ended before it came to any row"
+            ? "every row counts as undecided" : "the run ended before it reached any row"
     }
 
     /// About which apps Apple answers nothing, where that did not end the run.
@@ -100,15 +99,15 @@ extension ExitDecision {
         guard !refusedApps.isEmpty else { return [] }
         return refusedApps.sorted { $0.key < $1.key }.map { app, refusal in
             refusal.why
-                + " No further call was made for \(app.bundleID) (\(app.environment.rawValue)); "
-                + "no row was changed by it."
-        } + ["The other apps were asked all the same; \(totals.judged) rows were judged in all."]
+                + " The run made no further call for \(app.bundleID) (\(app.environment.rawValue)) "
+                + "and changed none of its rows."
+        } + ["The run went through the other apps all the same and checked \(totals.judged) rows."]
     }
 
     /// Holds for every job; some checkpoints are resumed for a day.
     private static let resumption =
         "A run of this job that starts within \(PassLifetime.usualHours) hours resumes it; a later one "
-        + "begins anew, with the checks that are pending."
+        + "begins again, with the checks that are pending."
 
     private var lastFailureInBrackets: String {
         guard let lastFailure else { return "" }
@@ -120,8 +119,8 @@ extension ExitDecision {
     private var notReached: String {
         switch unreached {
         case 0: ""
-        case 1: " with 1 row not reached"
-        default: " with \(unreached) rows not reached"
+        case 1: "; 1 row was not reached"
+        default: "; \(unreached) rows were not reached"
         }
     }
 
@@ -134,19 +133,19 @@ extension ExitDecision {
         case .signal(let number):
             "Signal \(number) stopped the run, which kept a checkpoint. " + Self.resumption
         case .stop(.denied(let why)), .stop(.misconfigured(let why)):
-            why + " No further call was made; no row was changed by it."
+            why + " The run made no further call and changed no row after that."
         case .stop(.quotaWaitPastDeadline(let until)):
-            "Apple's quota is used up until \(until.rfc3339), which is past this run's "
-                + "deadline\(notReached). Run the job again after that, or lower quota_share: "
+            "Apple's quota is used up until \(until.rfc3339), after the deadline of this "
+                + "run\(notReached). Run the job again after that time, or lower quota_share first: "
                 + commands.again
         case .stop(.cancelled): "The run was cancelled and kept a checkpoint. " + Self.resumption
         case .unavailable(let why):
-            "Apple does not answer: \(why). Nobody was asked any more\(notReached)."
+            "Apple does not answer: \(why). The run made no further call\(notReached)."
         case .unreadable(let why):
             why + " Nothing \(plan.canary == nil ? "" : "more ")was changed."
                 + (suspectedSettings.isEmpty
-                    ? " Look at discrepancies.csv and at what stands between this machine and "
-                        + "Apple before running again." : "")
+                    ? " Before you run the job again, read discrepancies.csv and look for a proxy or "
+                        + "firewall between this machine and Apple." : "")
         case .store(let error), .stop(.store(let error)): error.description
         }
     }

@@ -168,7 +168,7 @@ package struct ExitDecision: Hashable, Sendable {
             held.append(.findings)
         }
         if walks, totals.inScope == 0, case .completed = end {
-            // With no reason to ask about any row nothing was judged, so nothing is known to be right.
+            // With no reason to ask about any row nothing was checked, so nothing is known to be right.
             if coveredRows ?? 0 > 0 {
                 held.append(.incomplete)
             } else if changes == 0 {

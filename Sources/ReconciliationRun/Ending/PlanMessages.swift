@@ -17,13 +17,13 @@ extension ExitDecision {
             let applying = commands.applying(seal, lifting: guards, because: reason)
         else { return [] }
         let shown =
-            "Nothing is written yet. \(commands.command("show", "plan", runID)) shows what would be; "
+            "Nothing is written yet. To see the plan: \(commands.command("show", "plan", runID)). "
         return [
             guards.isEmpty
-                ? shown + "this writes exactly that: \(applying)"
-                : shown + "if all is as it should be, this writes exactly that, once: \(applying) "
-                    + "After a change of the guards in the job file check again: a plan keeps the limits "
-                    + "that it was made under."
+                ? shown + "To apply exactly this plan: \(applying)"
+                : shown + "If the plan is right, apply exactly this plan, once: \(applying) "
+                    + "If you change the guards in the job file, check again: a plan keeps the limits "
+                    + "under which it was made."
         ]
     }
 
@@ -40,10 +40,10 @@ extension ExitDecision {
         }
         return plan.breaches.map { "Stopped by \($0.named)" } + [
             "No subscription row was changed. The plan is kept: \(commands.command("show", "plan", runID)) "
-                + "lists it, discrepancies.csv has each difference. If all is as it should be, let it "
+                + "lists it, and discrepancies.csv has each difference. If the plan is right, let it "
                 + "through once: \(commands.lifting(plan.breaches.map(\.name), because: reason)) "
-                + "(adding --canary 20 writes 20 rows first and asks again). If not, the next run "
-                + "judges everything anew; nothing has to be undone."
+                + "(with --canary 20 it writes 20 rows first and asks Apple about them again). If it is "
+                + "wrong, nothing has to be undone: the next run makes a new plan."
         ]
             + limitsOfThePlan
     }
@@ -52,8 +52,8 @@ extension ExitDecision {
     private var limitsOfThePlan: [String] {
         guard case .plan? = planned?.source else { return [] }
         return [
-            "The limits are those under which the plan was made. Where the job file states others by "
-                + "now, a new check makes a plan under these: \(commands.newPlan)"
+            "These are the limits under which the plan was made. If the job file has others now, make "
+                + "a new plan under these: \(commands.newPlan)"
         ]
     }
 
@@ -66,10 +66,10 @@ extension ExitDecision {
         guard isFirstFill else { return nil }
         let others =
             totals.discrepant > 0
-            ? " It corrects what differs as well: discrepancies.csv has these rows, read it first."
+            ? " That job also corrects what differs; read discrepancies.csv first, which has these rows."
             : ""
         return "\(totals.filled) of \(totals.inScope) rows only gain values that were empty: this "
-            + "is a first fill. The job for that is jobs/backfill.yaml, whose guards are sized for it: "
+            + "is a first fill. Use jobs/backfill.yaml, whose guards are sized for a first fill: "
             + "\(commands.command("estimate", "backfill")), then "
             + "\(commands.command("run", "backfill"))." + others
     }
@@ -90,16 +90,18 @@ extension ExitDecision {
         let names = others.map(\.rawValue).joined(separator: " and ")
         let command = commands.lifting(others, in: "backfill", because: reason)
         return
-            "But \(names) \(others.count == 1 ? "objects" : "object") to more than the size, and "
-            + "to the job backfill as well. Find out why; if all is as it should be: \(command)"
+            "\(names) \(others.count == 1 ? "stops" : "stop") the plan for another reason than its "
+            + "size, and would stop the job backfill as well. Find out why. If the plan is right: "
+            + command
     }
 
     private var liftSentences: [String] {
         plan.lifts.map { lift in
             let name = lift.name.rawValue
             guard let breach = lift.breach else {
-                return "Lifting guard \(name) was not necessary: it had nothing to object to. "
-                    + "Leave it out next time."
+                return
+                    "Lifting guard \(name) was not necessary: it did not stop this plan. Leave it "
+                    + "out next time."
             }
             let who =
                 lift.liftedBy == runID
@@ -113,38 +115,39 @@ extension ExitDecision {
         case nil: []
         case .agrees(let subscriptions):
             [
-                "The canary agreed: \(subscriptions) corrected subscriptions were asked about "
-                    + "again before the rest was written."
+                "The canary agreed: the run asked Apple again about \(subscriptions) corrected "
+                    + "subscriptions before it wrote the rest."
             ]
         case .notBegun:
             [
-                "The canary was not begun, because nobody could have been asked again after this; "
-                    + "no subscription row was changed. Run it again with --canary 20: "
+                "The canary was not begun, because Apple could not have been asked again after it. "
+                    + "No subscription row was changed. Run it again with --canary 20: "
                     + commands.again
             ]
         case .differs(let rows, let all):
             [
-                "Stopped by guard canary: the corrections of \(all) subscriptions were written, "
-                    + "and asked again, \(rows.count) of them still differ from Apple: "
+                "Stopped by guard canary: the run corrected \(all) subscriptions and asked Apple about "
+                    + "them again. \(rows.count) of them still differ from Apple: "
                     + Self.list(rows) + ".",
-                "Nothing more was written; plan.json says what waits. Find out what else writes to "
-                    + "these rows (a trigger, a service, a stale cache) before the next run of "
-                    + "this job writes the rest. \(commands.command("undo", runID, "--execute")) takes "
-                    + "back what was written.",
+                "Nothing more was written; plan.json has the rest. Find out what else writes to these "
+                    + "rows (a trigger, a service, a stale cache) before the next run of this job "
+                    + "writes the rest. To revert what was written: "
+                    + commands.command("undo", runID, "--execute"),
             ]
         case .undecided(let reasons, let all):
             [
-                "The canary could not be judged: the corrections of \(all) subscriptions were "
-                    + "written, and asked again, \(reasons.values.reduce(0, +)) of them brought no "
-                    + "verdict (\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). "
-                    + "Nothing more was written. The next run of this job asks about them again before "
-                    + "it writes the rest, if it starts within \(PassLifetime.usualHours) hours of this "
-                    + "one; a later one plans the rest anew."
+                "The canary could not be checked: the run corrected \(all) subscriptions and asked "
+                    + "Apple about them again, which gave no verdict for "
+                    + "\(reasons.values.reduce(0, +)) of them "
+                    + "(\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). Nothing more "
+                    + "was written. If the next run of this job starts within "
+                    + "\(PassLifetime.usualHours) hours, it checks them before it writes the rest; a "
+                    + "later one makes a new plan for the rest."
             ]
         case .interrupted(_, let subscriptions):
             [
-                "The corrections of \(subscriptions) subscriptions were written as a canary before "
-                    + "the run ended; nothing more was written."
+                "The run ended after it had corrected \(subscriptions) subscriptions as a canary. "
+                    + "Nothing more was written."
             ]
         }
     }
@@ -170,7 +173,7 @@ extension GuardName {
     }
 }
 
-/// The end of a run that applies a plan or reverts a run: nothing was judged, so only the
+/// The end of a run that applies a plan or reverts a run: nothing was checked, so only the
 /// corrections that could not be written count.
 package struct PlannedEnding: Hashable, Sendable {
     package var source: PlanSource
@@ -203,28 +206,28 @@ package struct PlannedEnding: Hashable, Sendable {
         }
         if count(.rejected) > 0 {
             sentences.append(
-                "The database refused \(changes(.rejected)), by a trigger or constraint of "
-                    + "its own\(names(.rejected)). Those rows are as they were; mend the cause and "
-                    + "give the same command again: \(commands.again)")
+                "A trigger or constraint of the database refused "
+                    + "\(changes(.rejected))\(names(.rejected)). Those rows were not changed. Fix the "
+                    + "cause and give the same command again: \(commands.again)")
         }
         if count(.unproven) > 0 {
             sentences.append(
-                "The signed evidence of \(changes(.unproven)) is no longer held"
-                    + "\(names(.unproven)). Nothing is written without evidence: make a new plan: "
+                "The signed evidence of \(changes(.unproven)) is no longer stored"
+                    + "\(names(.unproven)), so their rows were not changed. Make a new plan: "
                     + commands.newPlan)
         }
         if count(.heldBack) > 0 {
             sentences.append(
-                "Held back: \(changes(.heldBack))\(names(.heldBack)), because the access that they "
-                    + "end goes on under another id that is not in the table as entitling now. "
-                    + "plan.json names both (\"access_continues_by\"). Once it is, give the same "
-                    + "command again: \(commands.again)")
+                "Deferred: \(changes(.heldBack))\(names(.heldBack)). Each ends access that continues "
+                    + "through another subscription, which the table does not show as active. Those "
+                    + "rows were not changed. plan.json names both (\"access_continues_by\"). Once the "
+                    + "table has the other one, give the same command again: \(commands.again)")
         }
         if case .undo = source {
             sentences.append(
-                "Apple still states what was taken back, so the next run with mode apply writes "
-                    + "it again. Until you know why it was wrong, set \"mode: check\" in the job, "
-                    + "or make the fields report-only under \"authority\".")
+                "Apple's statements have not changed, so the next run with mode apply writes the "
+                    + "reverted values again. Until you know why they were wrong, set \"mode: check\" "
+                    + "in the job, or make the fields report-only under \"authority\".")
         }
         return sentences
     }
@@ -261,7 +264,7 @@ package struct PlannedEnding: Hashable, Sendable {
         switch unwritten.asPlanned {
         case 0: return [sentence + " " + newPlan]
         case count(.stale):
-            return [sentence + " The table has all these values already: nothing is left to do."]
+            return [sentence + " The table has all these values already, so nothing is left to do."]
         case let done:
             return [sentence + " The table has the values of \(done) of them already. " + newPlan]
         }
@@ -270,13 +273,13 @@ package struct PlannedEnding: Hashable, Sendable {
     private var conflicts: [String] {
         var sentences: [String] = []
         if let undo, undo.done > 0 {
-            sentences.append("Taken back before: \(undo.done).")
+            sentences.append("Reverted before: \(undo.done).")
         }
         guard count(.stale) > 0 else { return sentences }
         let named = undo?.named ?? []
         let first = named.isEmpty ? "" : " The first: " + named.joined(separator: "; ") + "."
         sentences.append(
-            "Not taken back, because the row changed since or Apple signed a newer statement: "
+            "Not reverted, because the row changed since or Apple signed a newer statement: "
                 + "\(changes(.stale)).\(first) plan.json "
                 + "names them all (fate \"stale\").")
         return sentences

@@ -92,9 +92,9 @@ final class AnswerTally: Sendable {
                 return
                     "Every answer about \(app.bundleID) (\(app.environment.rawValue)) that names "
                     + "its app (\(answers)) states the \(setting.name) \(setting.stated); "
-                    + "the settings say \(setting.configured). Most likely that setting is wrong: "
-                    + "compare it with App Store Connect, correct \(setting.name), see whether "
-                    + "\"trueup doctor\" agrees, and run again. No row was changed by these answers."
+                    + "the settings say \(setting.configured). The run changed no row because of "
+                    + "these answers. Probably the setting is wrong: compare it with App Store Connect, "
+                    + "correct \(setting.name), run \"trueup doctor\", then run the job again."
             }
         }
     }

@@ -94,7 +94,8 @@ final class Inquirer: Sendable {
     static func notConnected(_ app: AppIdentity) -> StoreError {
         .inconsistent(
             "Apple was to be asked through \(app.bundleID) (\(app.environment.rawValue)), for which "
-                + "this command made no connection. Nothing was written by it.")
+                + "this command made no connection. This is a fault of trueup, please report it. "
+                + "Nothing was written.")
     }
 
     /// Whether the question is asked once more at the end of the run.

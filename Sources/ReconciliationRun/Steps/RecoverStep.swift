@@ -88,9 +88,8 @@ struct RecoverStep {
     private static func shortfall(undetermined: Int, of app: AppIdentity) -> String? {
         guard undetermined > 0 else { return nil }
         return "\(undetermined) \(IncompleteReading.undetermined) \(app.bundleID) "
-            + "(\(app.environment.rawValue)) could not be judged, because it could not be learned "
-            + "whether their certificates are revoked. Its watermark stays; the next run reads it "
-            + "again."
+            + "(\(app.environment.rawValue)) could not be checked, because it is not known whether "
+            + "their certificates are revoked. The watermark stays; the next run reads them again."
     }
 
     private func record(
@@ -229,8 +228,8 @@ package struct RecoveryWindow: Hashable {
         guard lostMilliseconds > 0 else { return nil }
         return "The notification history of \(app.bundleID) (\(app.environment.rawValue)) was last "
             + "read \(lostMilliseconds / Milliseconds.perDay + 1) days \(IncompleteReading.tooLate): "
-            + "notifications before \(window.start.rfc3339) cannot be recovered. A full walk "
-            + "settles the subscriptions themselves."
+            + "notifications before \(window.start.rfc3339) cannot be recovered. A run with "
+            + "coverage: full checks the subscriptions themselves."
     }
 }
 

@@ -82,7 +82,7 @@ extension RunEnd {
             self = .store(
                 .inconsistent(
                     "A step of the run ended with an error that no step may end with: \(error). "
-                        + "Nothing was written by that step; this is a fault of trueup, please report it."
+                        + "That step wrote nothing. This is a fault of trueup, please report it."
                 ))
         }
     }

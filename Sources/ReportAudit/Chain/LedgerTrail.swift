@@ -102,7 +102,7 @@ struct LedgerTrail {
             return "an earlier run reports this number with other contents"
         }
         if let known = self.number {
-            if number <= known { return "its number does not go on from \(known)" }
+            if number <= known { return "its number does not follow \(known)" }
             if number > known &+ 1 {
                 return "the ledger has a gap: the entry before should be \(number - 1), but is "
                     + "\(known)"
@@ -117,7 +117,7 @@ struct LedgerTrail {
         guard let number = declaration.integer("ledger_entry"),
             let previous = declaration.text("ledger_previous"),
             let hash = declaration.text("ledger_hash")
-        else { return "it is no ledger entry" }
+        else { return "it is not a ledger entry" }
         let problem = take(number, previous: previous, hash: hash)
         shown.declarations[number] = declaration
         return problem

@@ -107,14 +107,14 @@ struct ReportFolderAudit {
         for day in names where !Folder.isPartial(day) {
             guard Folder.isDay(day) else {
                 if !Self.own.contains(day) {
-                    result.notes.append("\(day) is no part of the reports")
+                    result.notes.append("\(day) is not part of the reports")
                 }
                 continue
             }
             guard Folder.entry(at: directory + "/" + day) == .folder,
                 let runs = Folder.names(in: directory + "/" + day)
             else {
-                add(day, "it is no folder that can be read, but stands where a day's runs do")
+                add(day, "it is not a folder that can be read, but has the name of a day's folder")
                 continue
             }
             for run in runs where !Folder.isPartial(run) {
@@ -122,7 +122,7 @@ struct ReportFolderAudit {
                 switch Folder.entry(at: directory + "/" + folder) {
                 case .folder: folders.append(folder)
                 case .link: add(folder, "it is a link, not the folder of a run")
-                default: result.notes.append("\(folder) is no part of the reports")
+                default: result.notes.append("\(folder) is not part of the reports")
                 }
             }
         }
@@ -215,7 +215,7 @@ struct ReportFolderAudit {
         var last = -1
         for line in lines {
             if !listed.insert(line.folder).inserted {
-                add(IndexFile.name, line: line.number, "\(line.folder) stands twice")
+                add(IndexFile.name, line: line.number, "\(line.folder) is listed twice")
                 continue
             }
             guard let place = places[line.folder] else {
@@ -274,7 +274,7 @@ struct ReportFolderAudit {
             if isDrafted, place == chain.links.count - 1 {
                 result.notes.append(
                     "\(link.folder) is not in \(IndexFile.name) yet: its run was stopped at the "
-                        + "last step; the next run mends it")
+                        + "last step; the next run adds it")
             } else if isReadable || chain.links.count > 1 {
                 add(IndexFile.name, "the run \(link.folder) is not listed")
             }
@@ -431,7 +431,7 @@ struct RunChain {
                             (
                                 other.folder,
                                 "\(next.count) runs follow \(link.folder): one of them was inserted "
-                                    + "or written anew"
+                                    + "or written again"
                             ))
                     }
                 }
@@ -460,8 +460,8 @@ struct RunChain {
             let cause =
                 named.map { folder in
                     links.contains { $0.folder == folder }
-                        ? "\(folder) was written anew since" : "\(folder) was deleted or changed"
-                } ?? "a run before it was deleted or written anew"
+                        ? "\(folder) was written again since" : "\(folder) was deleted or changed"
+                } ?? "a run before it was deleted or written again"
             problems.append(
                 (
                     link.folder,

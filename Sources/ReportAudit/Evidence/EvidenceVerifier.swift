@@ -206,7 +206,7 @@ final class EvidenceFile {
                 report(file.lineNumber, "the payload does not have the digest \(digest)")
             }
             if digest <= previous {
-                report(file.lineNumber, "the digest \(digest) is not in order, or stands twice")
+                report(file.lineNumber, "the digest \(digest) is not in order, or is listed twice")
                 checked.guide = nil
             }
             previous = digest

@@ -72,7 +72,7 @@ struct StatedValues {
             if isWhollyRevoked { return "the signed transaction is revoked" }
             return status == 1 ? activeContradiction(retries) : graceContradiction(retries)
         case 2:
-            if retries { return "the signed renewal info says that Apple goes on trying to charge" }
+            if retries { return "the signed renewal info says that Apple keeps trying to charge" }
             return takenAway(end, leaving: Self.minute)
         case 3:
             return retries
@@ -110,11 +110,11 @@ struct StatedValues {
 
     /// Why a status without access contradicts the signed fields.
     private func takenAway(_ end: Timestamp?, leaving milliseconds: Int64) -> String? {
-        if graceIsRunning { return "the signed grace period goes on" }
+        if graceIsRunning { return "the signed grace period continues" }
         guard transaction.revocationDate == nil, !transaction.isUpgraded, let end,
             isAhead(end, by: milliseconds)
         else { return nil }
-        return "the signed transaction goes on"
+        return "the signed transaction continues"
     }
 
     private func activeContradiction(_ retries: Bool) -> String? {

@@ -78,7 +78,7 @@ struct StatementCheck {
         case .erased: break
         default:
             throw UnreadableFile(
-                "the evidence \(digest) is no transaction of "
+                "the evidence \(digest) is not a transaction of "
                     + "\(app.identity.bundleID) in \(app.identity.environment.rawValue)")
         }
         guard entry.text("table") != "transactions" else {
@@ -95,7 +95,7 @@ struct StatementCheck {
         case .erased: return .erased
         default:
             throw UnreadableFile(
-                "the evidence \(digest) is no renewal info of "
+                "the evidence \(digest) is not a renewal info of "
                     + "\(app.identity.bundleID) in \(app.identity.environment.rawValue)")
         }
     }
@@ -247,7 +247,7 @@ struct FindingEvidenceCheck {
     private func evidencedProblems(of finding: JSONRecord) async -> [String] {
         guard let digest = finding.text("evidence"), digest.isDigest,
             let kind = finding.text("kind")
-        else { return ["its evidence is no digest"] }
+        else { return ["its evidence is not a digest"] }
         do throws(UnreadableFile) {
             // Findings of this kind say that the payload does not verify.
             if kind == "verification_failed" {
@@ -400,7 +400,7 @@ struct FindingEvidenceCheck {
     ) -> [String] {
         guard case .transaction(let transaction) = statement else { return [] }
         guard let status = finding.integer("apple_value") else {
-            return ["its apple_value is no status"]
+            return ["its apple_value is not a status"]
         }
         return denial(of: status, transaction).map { ["its apple_value is \(status), but \($0)"] }
             ?? []
@@ -421,7 +421,7 @@ struct FindingEvidenceCheck {
     ) -> [String] {
         guard case .transaction(let transaction) = statement else { return [] }
         guard let status = finding.integer("apple_value") else {
-            return ["its apple_value is no status"]
+            return ["its apple_value is not a status"]
         }
         var problems: [String] = []
         let isDoubted = manifest.isNarrowed || doubted == Self.row(of: finding)

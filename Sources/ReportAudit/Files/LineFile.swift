@@ -29,7 +29,7 @@ final class PlainFile {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw UnreadableFile("it is no plain file")
+            throw UnreadableFile("it is not a plain file")
         }
         bytes = Int(status.st_size)
     }

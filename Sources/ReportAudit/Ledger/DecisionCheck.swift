@@ -150,7 +150,7 @@ extension JSONRecord {
     var sealProblem: String? {
         guard let previous = text("ledger_previous"), previous.isDigest,
             let hash = text("ledger_hash"), hash.isDigest
-        else { return "its ledger_previous or ledger_hash is no digest" }
+        else { return "its ledger_previous or ledger_hash is not a digest" }
         let sealed = previous + text(leavingOut: "ledger_hash")
         if !SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash) {
             return "its ledger_hash is not the hash of its contents: the entry was edited"

@@ -67,8 +67,8 @@ struct LedgerCheck {
         let (first, last) = (unshown.lowerBound, unshown.upperBound)
         let entries =
             first == last
-            ? "entry \(first) of the ledger in the database stands"
-            : "entries \(first) to \(last) of the ledger in the database stand"
+            ? "entry \(first) of the ledger in the database is"
+            : "entries \(first) to \(last) of the ledger in the database are"
         return entries + " in no report of this folder: the older reports were removed from it, or "
             + "are in another one"
     }
@@ -263,14 +263,14 @@ struct StoredRow {
 
     func text(_ column: String) throws(UnreadableFile) -> String {
         guard case .text(let text) = columns[column] else {
-            throw UnreadableFile("its column \(column) is no text")
+            throw UnreadableFile("its column \(column) is not a text")
         }
         return text
     }
 
     func integer(_ column: String) throws(UnreadableFile) -> Int64 {
         guard case .integer(let number) = columns[column] else {
-            throw UnreadableFile("its column \(column) is no number")
+            throw UnreadableFile("its column \(column) is not a number")
         }
         return number
     }

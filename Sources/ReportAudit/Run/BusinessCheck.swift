@@ -26,7 +26,7 @@ struct BusinessCheck {
         var known: [[String]: Days] = [:]
         while let line = try lines.next() {
             guard let record = JSONRecord(line), record.isCanonical else {
-                problems.add(Self.name, line: lines.lineNumber, "it is no canonical JSON object")
+                problems.add(Self.name, line: lines.lineNumber, "it is not a canonical JSON object")
                 continue
             }
             if !problems.isOfRun(record) {

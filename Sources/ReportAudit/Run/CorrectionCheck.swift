@@ -32,7 +32,7 @@ struct CorrectionCheck {
         while let line = try lines.next() {
             audit.corrections += 1
             guard let entry = JSONRecord(line), let number = entry.integer("ledger_entry") else {
-                problems.add(Self.name, line: lines.lineNumber, "it is no ledger entry")
+                problems.add(Self.name, line: lines.lineNumber, "it is not a ledger entry")
                 continue
             }
             // Those of a killed run stand here, too.

@@ -53,7 +53,8 @@ struct FileCheck {
         }
         let stated = manifest?.files[name]
         if let manifest, name != Self.manifest, stated == nil {
-            report(name, "it is no part of the report of \(manifest.runID): manifest.json lacks it")
+            report(
+                name, "it is not part of the report of \(manifest.runID): manifest.json lacks it")
         }
         if sum == nil { report(name, "\(Self.sums) lacks it") }
         var differing: [String] = []
@@ -93,7 +94,7 @@ struct FileCheck {
             guard digest.isDigest, line.dropFirst(64).hasPrefix("  "), !name.isEmpty,
                 sums.updateValue(digest, forKey: name) == nil
             else {
-                report(Self.sums, "the line \"\(line.prefix(100))\" is no sum of one file")
+                report(Self.sums, "the line \"\(line.prefix(100))\" is not a sum of one file")
                 continue
             }
         }

@@ -145,7 +145,8 @@ final class DerivationCheck {
                 return nil
             }
             guard let record = JSONRecord(line), record.isCanonical else {
-                problems.add(Self.name, line: lines.lineNumber, "it is no derivation of a status")
+                problems.add(
+                    Self.name, line: lines.lineNumber, "it is not a derivation of a status")
                 return nil
             }
             if let problem = problem(of: record, entry, status, outcome) {

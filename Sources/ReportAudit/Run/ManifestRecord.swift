@@ -110,7 +110,9 @@ struct ManifestRecord {
                 let sha256 = file.text("sha256"), sha256.isDigest,
                 let bytes = file.integer("bytes"), let lines = file.integer("lines"),
                 !name.contains("/"), files[name] == nil
-            else { throw UnreadableFile("an entry of its files has no meaning, or stands twice") }
+            else {
+                throw UnreadableFile("an entry of its files has no meaning, or is listed twice")
+            }
             files[name] = FileSeal(
                 sha256: sha256, bytes: Int(clamping: bytes), lines: Int(clamping: lines),
                 contentBytes: file.integer("content_bytes").map { Int(clamping: $0) })

@@ -151,7 +151,7 @@ enum FileSystem {
         let advice =
             switch code {
             case ENOSPC, EDQUOT: "; free space and run again"
-            case EEXIST: "; move away what stands there or change report.directory"
+            case EEXIST: "; move away what is there, or change report.directory"
             case EACCES, EPERM, EROFS: "; let the job's user write there or set report.directory"
             default: ""
             }

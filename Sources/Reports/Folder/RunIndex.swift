@@ -39,7 +39,7 @@ struct RunIndex {
             else {
                 throw .notWritten(
                     "\(path) does not begin with the columns of this version; move it away, "
-                        + "it is made anew from the manifests")
+                        + "it is made again from the manifests")
             }
             let body = text.dropFirst(Line.table.csvHeader.count).split(separator: "\r\n")
             for (place, line) in body.enumerated() {
@@ -309,7 +309,7 @@ package struct StoredNight: Sendable {
     package init(of day: String, in directory: String) {
         guard let path = FileSystem.realPath(directory), FileSystem.entry(at: path) == .folder
         else {
-            gaps = ["\(directory.onOneLine) is no folder that can be read."]
+            gaps = ["\(directory.onOneLine) is not a folder that can be read."]
             return
         }
         for name in FileSystem.names(in: path + "/" + day) where name.isPlainName {

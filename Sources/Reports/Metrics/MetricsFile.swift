@@ -81,7 +81,8 @@ package enum MetricsFile {
             guard unsafe unlink(path) == 0 || errno == ENOENT else {
                 let code = errno
                 throw .notWritten(
-                    FileSystem.sentence("the new figures stand, but cannot remove", path, code)
+                    FileSystem.sentence(
+                        "the new figures are written, but cannot remove", path, code)
                         + "; its apps count twice until it is gone")
             }
         }

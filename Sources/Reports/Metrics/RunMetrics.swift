@@ -77,7 +77,7 @@ package struct RunMetrics: Hashable, Sendable {
                 [([], seconds(conclusion.ended.milliseconds(since: header.started)))]),
             MetricFamily(
                 "trueup_last_success_timestamp_seconds",
-                "When a whole run last ended with everything judged (exit status 0 or 2).",
+                "When a whole run last ended with everything checked (exit status 0 or 2).",
                 standing.lastSuccess.map { [([], $0.seconds)] } ?? []),
         ]
     }
@@ -94,7 +94,7 @@ package struct RunMetrics: Hashable, Sendable {
                     ([("verdict", "excluded")], String(totals.excludedCount)),
                 ]),
             MetricFamily(
-                "trueup_undecided_rows", "Rows that could not be judged, by reason.",
+                "trueup_undecided_rows", "Rows that could not be checked, by reason.",
                 UndecidedReason.allCases.map {
                     ([("reason", $0.rawValue)], String(totals.undecided[$0] ?? 0))
                 }),
@@ -156,7 +156,7 @@ package struct RunMetrics: Hashable, Sendable {
         let coverage = summary.conclusion.coverage
         return [
             MetricFamily(
-                "trueup_asked_rows", "Rows that Apple was asked about, by reason.",
+                "trueup_asked_rows", "Rows that the run asked Apple for, by reason.",
                 reasons(coverage?.asked)),
             MetricFamily(
                 "trueup_left_rows", "Rows that should have been asked about and were not.",
@@ -166,14 +166,14 @@ package struct RunMetrics: Hashable, Sendable {
                 coverage?.quiet.map { [([], String($0))] } ?? []),
             MetricFamily(
                 "trueup_remaining_risk_rows",
-                "With 95 % confidence at most so many of the quiet rows differ from Apple.",
+                "With 95 % confidence at most so many of the unchanged rows differ from Apple.",
                 coverage?.sample.map { [([], String($0.bound))] } ?? []),
             MetricFamily(
                 "trueup_owed_rows", "Rows about which the next run must ask.",
                 [([], String(standing.owed))]),
             MetricFamily(
                 "trueup_oldest_check_timestamp_seconds",
-                "When Apple signed the oldest word by which a row was judged.",
+                "When Apple signed the oldest statement by which a row was checked.",
                 standing.oldestCheck.map { [([], $0.seconds)] } ?? []),
             MetricFamily(
                 "trueup_watermark_timestamp_seconds",

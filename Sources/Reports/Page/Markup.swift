@@ -222,7 +222,7 @@ enum PageSection: String, CaseIterable {
     var title: String {
         switch self {
         case .control: "Control totals"
-        case .coverage: "What was asked, and what was not"
+        case .coverage: "What was checked, and what was not"
         case .findings: "What differs"
         case .causes: "Why"
         case .money: "Money"
@@ -230,11 +230,11 @@ enum PageSection: String, CaseIterable {
         case .examples: "Before and after: examples"
         case .corrections: "Corrections"
         case .absent: "Ids that Apple does not find"
-        case .undecided: "Not judged"
+        case .undecided: "Not checked"
         case .decisions: "Guards, acknowledgements, messages"
         case .calls: "Calls and evidence"
         case .business: "Business, from what Apple signed"
-        case .nights: "The nights before"
+        case .nights: "The runs before"
         case .calendar: "Calendar"
         case .next: "What to do next"
         case .check: "Check it by hand"
@@ -279,8 +279,9 @@ enum PageStyle {
         .good,.notable,.alarming{font-weight:600}
         .caution{border:1px solid var(--alarm);border-left-width:.4rem;padding:.6rem 1rem;margin:1rem 0;\
         overflow-wrap:anywhere}
-        .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:0;margin:1.6rem 0;\
+        .figures{display:grid;grid-template-columns:repeat(4,1fr);gap:0;margin:1.6rem 0;\
         border-top:1px solid var(--ink);border-bottom:1px solid var(--line)}
+        .figures.by3{grid-template-columns:repeat(3,1fr)}.figures.by5{grid-template-columns:repeat(5,1fr)}
         .figures div{padding:.7rem .9rem .7rem 0}
         .figures dt{color:var(--soft);font-size:.85rem}
         .figures dd{margin:0;font-size:1.6rem;line-height:1.2;font-variant-numeric:tabular-nums}
@@ -329,7 +330,8 @@ enum PageStyle {
         .wide{overflow:visible;background:none}h2,h3,caption{break-after:avoid}tr,figure,.caution{break-inside:avoid}
         thead{display:table-header-group;break-inside:avoid;break-after:avoid}table.dense,table.dense thead th{font-size:7.3pt;line-height:1.3}
         .dense th,.dense td{padding:.14rem .6rem .14rem 0}@page{margin:14mm 12mm}}
-        @media screen and (max-width:40rem){.stack,.stack tbody,.stack tr,.stack th,.stack td{display:block}
+        @media screen and (max-width:40rem){.figures,.figures.by3,.figures.by5{grid-template-columns:1fr 1fr}\
+        .figures div:last-child:nth-child(odd){grid-column:1/-1}.stack,.stack tbody,.stack tr,.stack th,.stack td{display:block}
         .stack caption{display:block}
         .stack thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
         .stack tr{padding:.5rem 0;border-bottom:1px solid var(--line)}

@@ -35,13 +35,13 @@ struct PageBusiness {
         case .partly:
             page.element(
                 "p",
-                "Only a part of that day was read: its numbers are too small, and it is held against "
-                    + "nothing.")
+                "Only a part of that day was read, so its numbers are too small and are not compared."
+            )
         case .not:
             page.element(
                 "p",
-                "That day was not read, so nothing is known of it: the job has no step recover, it did "
-                    + "not come to its end, or the job only checks and no run before has read it.")
+                "That day was not read: the job has no step recover, the run did not reach its end, or the "
+                    + "job only checks and no earlier run has read it.")
         }
         let kinds = view.kinds(of: app)
         guard !kinds.isEmpty else {

@@ -51,7 +51,7 @@ struct PageControl {
         }
         prices(of: app, to: &page)
         guard app.judged.before.rows > 0 else {
-            page.element("p", [.named("soft")], "The run judged no row of this app itself.")
+            page.element("p", [.named("soft")], "The run checked no row of this app itself.")
             return
         }
         judged(app.judged, to: &page)
@@ -89,14 +89,14 @@ struct PageControl {
 
     private func judged(_ judged: JudgedTotals, to page: inout Markup) {
         page.table(
-            "Rows judged: ours and Apple’s, each side counted by itself",
+            "Rows checked: stored and Apple’s, each side counted by itself",
             Self.statusColumns(first: "rows")
         ) { table in
-            Self.statuses("ours, as they were judged", judged.before, to: &table)
+            Self.statuses("stored, when they were checked", judged.before, to: &table)
             Self.statuses("Apple states", judged.apple, to: &table)
-            Self.statuses("ours, at the end", judged.after, to: &table)
+            Self.statuses("stored, at the end", judged.after, to: &table)
             Self.statuses(
-                "ours at the end less Apple’s", judged.after - judged.apple, isChange: true,
+                "stored at the end less Apple’s", judged.after - judged.apple, isChange: true,
                 isSum: true, to: &table)
         }
         if let silent = judged.apple.statuses[0], silent > 0 {
@@ -119,14 +119,15 @@ struct PageControl {
         ]
         if holdsPeriods {
             columns += [
-                Markup.Column("rows, ours", .number), Markup.Column("ours, at the end", .number),
+                Markup.Column("rows, stored", .number),
+                Markup.Column("stored, at the end", .number),
                 Markup.Column("difference", .number),
             ]
         }
         page.table(
             holdsPeriods
-                ? "Rows judged: list price of the period that each side names as the latest"
-                : "Rows judged: list price of the period that Apple names as the latest", columns
+                ? "Rows checked: list price of the period that each side names as the latest"
+                : "Rows checked: list price of the period that Apple names as the latest", columns
         ) { table in
             let sides = holdsPeriods ? [judged.apple, judged.after] : [judged.apple]
             for currency in ControlSums.currencies(of: sides) {
@@ -209,18 +210,19 @@ extension AppControlTotals {
         if let previous, let othersSince {
             sentences.append(
                 othersSince.isNothing
-                    ? "Ties with run \(previous.runID): what stood at its end stood as this run began"
+                    ? "Ties with run \(previous.runID): this run began with the totals with which that run "
+                        + "ended"
                         + (uncounted.isNothing
                             ? "."
-                            : ", but for what killed or narrowed runs corrected in between.")
-                    : "Since run \(previous.runID) ended others have written to the tables; what that "
-                        + "changed of the totals is named below.")
+                            : ", except for what killed or partial runs corrected in between.")
+                    : "Other programs have written to the tables since run \(previous.runID) ended. The "
+                        + "table below shows how that changed the totals.")
         } else {
             sentences.append(
-                "No earlier run has counted these tables, so there is nothing to tie with yet.")
+                "No earlier run has counted these tables, so there is nothing to compare with yet.")
         }
         if !othersMeanwhile.isNothing {
-            sentences.append("Others also wrote while this run went on.")
+            sentences.append("Other programs also wrote during this run.")
         }
         return sentences
     }
@@ -288,8 +290,8 @@ struct PageProof {
     private func appendAnchor(to list: inout Markup) {
         let isEmpty = summary.ledgerHead == LedgerEntry.firstPreviousHash
         let opening =
-            "A report cannot show that it was replaced as a whole. A number that was written down "
-            + "elsewhere on the day can. It is "
+            "A report cannot show that it was replaced as a whole. A number that you wrote down in another "
+            + "place on the day can. It is "
         let digest = "the digest of the manifest, which the next run’s manifest repeats:"
         step(
             opening + (isEmpty ? digest : "one of these two: the ledger’s head, and " + digest),
@@ -331,16 +333,16 @@ struct PageProof {
             ("program", "trueup \(header.toolVersion)"),
         ]
         if let plan = summary.plan { facts.append(("plan", plan.sha256)) }
-        if let earlier = summary.resumedFrom { facts.append(("goes on with", earlier)) }
-        if let undone = summary.undoOf { facts.append(("takes back", undone)) }
+        if let earlier = summary.resumedFrom { facts.append(("continues", earlier)) }
+        if let undone = summary.undoOf { facts.append(("reverts", undone)) }
         return facts
     }
 
     func appendSignatures(to page: inout Markup) {
         page.element(
             "p",
-            "Before signing: the anchor is written down elsewhere, and the checks above were made by the "
-                + "person who signs.")
+            "Before you sign, write the anchor down in another place, and make the checks above "
+                + "yourself.")
         let columns = ["", "name", "date", "anchor written down in", "signature"].map {
             Markup.Column($0.isEmpty ? "who" : $0)
         }

@@ -22,7 +22,7 @@ struct PageLists {
         let text =
             shown < all
             ? "The first \(shown.grouped) of \(all.of(noun)); \(file) has them all."
-            : "\(all.of(noun)); \(file) has \(all == 1 ? "it" : "them"), too."
+            : "\(all.of(noun)); \(file) has \(all == 1 ? "it" : "them") as well."
         page.element("p", text)
     }
 
@@ -33,7 +33,7 @@ struct PageLists {
         }
         page.element(
             "p",
-            "Rows of different kinds as they stood and as they stand, with the digest of the statement "
+            "Rows of different kinds before and after, with the digest of the statement "
                 + "that Apple signed. evidence.jsonl has the statements, README.txt the commands that "
                 + "check their signatures.")
         for entry in facts.examples {
@@ -115,11 +115,12 @@ struct PageLists {
             facts.notFound.count, of: facts.notFoundCount, "id", in: "not_found.csv", &page)
         page.element(
             "p", [.named("soft")],
-            "Access is never removed for it. An id is suspect until Apple has failed to find it on "
+            "No run removes access because of that. An id is suspect until Apple has not found it on "
                 + "enough different days.")
         let columns = [
-            "subscription", "customer", "our status", "standing", "first day", "last day", "days",
-            "Apple’s last word",
+            "subscription", "customer", "stored status", "standing", "first day", "last day",
+            "days",
+            "Apple’s last statement",
         ].map { name in
             Markup.Column(
                 name, name == "days" ? .number : Self.dates.contains(name) ? .date : .text)
@@ -165,13 +166,13 @@ struct PageLists {
     }
 
     private static let dates: Set<String> = [
-        "first day", "last day", "Apple’s last word",
+        "first day", "last day", "Apple’s last statement",
     ]
 
     private static func kinds(of entry: LedgerEntry) -> String {
-        guard entry.undoOf == nil else { return "taken back" }
+        guard entry.undoOf == nil else { return "reverted" }
         return entry.kinds.isEmpty
-            ? "ours was empty" : entry.kinds.map(\.rawValue).joined(separator: ", ")
+            ? "the stored value was empty" : entry.kinds.map(\.rawValue).joined(separator: ", ")
     }
 
     /// A value for people; what is not there is said, an empty text is seen, and a time is whole.
@@ -214,11 +215,11 @@ struct PageOpenFindings {
         page.element("p", [.named("soft")]) { line in
             line.text("Ids of findings and digests are shown by their beginnings. ")
             line.element("code", "trueup acknowledge ID --reason TEXT")
-            line.text(" takes a finding that may stay as it is out of the list.")
+            line.text(" removes a finding that may stay as it is from the list.")
         }
         let columns = [
             "severity, state, finding", "kind, subscription", "product, customer",
-            "field, list price, ours → Apple’s", "first seen, evidence",
+            "field, list price, stored → Apple’s", "first seen, evidence",
         ].map { Markup.Column($0) }
         page.table("Open findings, worst first", columns, named: "dense stack open") { table in
             for finding in findings { row(of: finding, &table) }

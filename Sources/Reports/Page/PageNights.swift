@@ -12,15 +12,15 @@ struct PageNights {
         let nights = history.recent
         page.element(
             "p",
-            "The \(nights.count.grouped) nights to \(nights.last?.day ?? ""), a bar a night, each "
-                + "drawing with a scale of its own. A mark below the line is a night since the first run "
-                + "without a complete run of the whole job, or one that did not count this. Of several "
-                + "runs of a day the last one stands.")
+            "The \(nights.count.grouped) days to \(nights.last?.day ?? ""), with one bar for each day. "
+                + "Each chart has its own scale. A mark below the line is a day, since the first run, "
+                + "without a complete run of the whole job, or whose run did not count this. A day with "
+                + "several runs shows the last one.")
         page.element("h3", "Findings by kind")
         let kinds = FindingKind.allCases.filter { kind in
             nights.contains { ($0.run?.figures?.kinds[kind.rawValue] ?? 0) > 0 }
         }
-        if kinds.isEmpty { page.element("p", "None in these nights.") }
+        if kinds.isEmpty { page.element("p", "None on these days.") }
         var number = 0
         draw(
             kinds.map { kind in
@@ -31,15 +31,15 @@ struct PageNights {
         page.element("h3", "Coverage and calls")
         draw(
             [
-                chart("age of Apple’s oldest word, in days") { run in
+                chart("age of Apple’s oldest statement, in days") { run in
                     run.coverage?.oldestCheck.map {
                         max(0, run.started.milliseconds(since: $0) / Milliseconds.perDay)
                     }
                 },
-                chart("rows asked about") { run in
+                chart("rows asked") { run in
                     run.coverage.map { Int64($0.askedRows) }
                 },
-                chart("rows not judged") { Int64($0.totals.undecidedCount) },
+                chart("rows not checked") { Int64($0.totals.undecidedCount) },
                 chart("calls to Apple") { Int64($0.calls) },
             ] + forecasts(), &number, &page)
         measures(&number, &page)
@@ -147,12 +147,12 @@ struct PageNights {
         let first = history.first
         page.element(
             "p",
-            "\(history.nights.count.grouped) nights: \(history.held.grouped) with a run of this job, "
-                + "\(history.missing.grouped) without one since the first of them on \(first). Each "
-                + "says how its run ended, by the UTC day on which it began.")
+            "\(history.nights.count.grouped) days: \(history.held.grouped) with a run of this job, and "
+                + "\(history.missing.grouped) without one since the first run on \(first). Each day "
+                + "says how the run that began on it (UTC) ended.")
         let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
         let columns = (["week of"] + days).map { Markup.Column($0) }
-        page.table("How each night ended", columns, named: "calendar") { table in
+        page.table("How each day ended", columns, named: "calendar") { table in
             for week in weeks {
                 table.element("tr") { row in
                     row.element("th", [.init("scope", "row")], week.first?.day ?? "")

@@ -30,7 +30,7 @@ struct PageOpening {
     /// Directly below the verdict, in the main part.
     func appendFigures(to page: inout Markup) {
         page.element("section", [.init("aria-label", "The run in numbers")]) { part in
-            part.element("dl", [.named("figures")]) { list in
+            part.element("dl", [.named("figures by\(Self.columns(of: figures.count))")]) { list in
                 for (name, value, more) in figures {
                     list.element("div") { item in
                         item.element("dt", name)
@@ -48,6 +48,15 @@ struct PageOpening {
             }
         }
         page.lineFeed()
+    }
+
+    /// Columns that leave no figure alone in a row.
+    static func columns(of figures: Int) -> Int {
+        switch figures {
+        case ...6: 3
+        case 7, 8: 4
+        default: 5
+        }
     }
 
     private func contents(_ head: inout Markup) {
@@ -75,7 +84,7 @@ struct PageOpening {
         let totals = summary.totals
         if totals.inScope > 0 {
             sentences.append(
-                "\(totals.judged.grouped) of \(totals.inScope.of("row")) judged: "
+                "\(totals.judged.grouped) of \(totals.inScope.of("row")) checked: "
                     + "\(totals.matched.grouped) agree with Apple, \(totals.discrepant.grouped) "
                     + "\(totals.discrepant == 1 ? "differs" : "differ").")
         }
@@ -132,12 +141,12 @@ struct PageOpening {
         if let coverage = summary.conclusion.coverage {
             figures.append(
                 (
-                    "asked about", coverage.askedRows.grouped,
+                    "asked", coverage.askedRows.grouped,
                     coverage.settledByNotification > 0
                         ? "\(coverage.settledByNotification.grouped) settled without a call" : nil
                 ))
             if let unasked = coverage.unasked {
-                figures.append(("not asked about", unasked.grouped, "no reason to ask"))
+                figures.append(("not asked", unasked.grouped, "no reason to ask"))
             }
         }
         if let apps = summary.control?.apps {
@@ -145,7 +154,7 @@ struct PageOpening {
                 sums.0 = sums.0.addingClamped(app.before.rows)
                 sums.1 = sums.1.addingClamped(app.after.rows)
             }
-            figures.append(("rows held", after.grouped, "\(before.grouped) as the run began"))
+            figures.append(("rows stored", after.grouped, "\(before.grouped) as the run began"))
         }
         let planned = summary.corrections[.planned] ?? 0
         figures += [
@@ -156,11 +165,11 @@ struct PageOpening {
                 planned > 0 ? "\(planned.grouped) planned, not written" : nil
             ),
             ("findings open", open.grouped, "\(new.grouped) of them new"),
-            ("not judged", totals.undecidedCount.grouped, "never taken for a match"),
+            ("not checked", totals.undecidedCount.grouped, "never counted as a match"),
         ]
         // Nobody asked for these to be left out, so the run is incomplete by them, too.
         if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
-            figures.append(("of no configured app", strangers.grouped, "left out, not judged"))
+            figures.append(("of no configured app", strangers.grouped, "never checked"))
         }
         return figures
     }
@@ -179,7 +188,7 @@ struct PageOpening {
             Markup.Column("rows are"), Markup.Column("this run", .number),
             Markup.Column("run before", .number), Markup.Column("meaning"),
         ]
-        part.table("Tie-out, beside the run before", columns) { table in
+        part.table("Tie-out, next to the run before", columns) { table in
             for row in own.rows {
                 let other = before.first { $0.cells.first == row.cells.first }?.cells ?? []
                 let cells = [
@@ -196,29 +205,30 @@ struct PageOpening {
 
     private func leftOut(_ part: inout Markup) {
         let reasons = SummarySections.undecided(summary)
-        part.table(reasons, "Not judged or left out, and why", first: "reason")
+        part.table(reasons, "Not checked or excluded, and why", first: "reason")
         if reasons.isEmpty {
             part.element("p", "No row in scope was left without a verdict.")
         }
-        part.list(header.narrowing.map { "The run was narrowed: only \($0)." })
+        part.list(header.narrowing.map { "This was a partial run: only \($0)." })
         if let unasked = summary.conclusion.coverage?.unasked, unasked > 0 {
             part.element("p") { line in
                 line.text(
-                    "\(unasked.of("row")) of the table \(unasked == 1 ? "was" : "were") not asked "
-                        + "about, as there was no reason to: ")
+                    "Apple was not asked about \(unasked.of("row")) of the table, because there was no "
+                        + "reason to: ")
                 line.element(
                     "a", [.init("href", "#" + PageSection.coverage.rawValue)],
-                    "what was asked, and what is left at risk")
+                    "what was checked, and what may still be wrong")
                 line.text(".")
             }
         }
     }
 }
 
-extension Int {
-    fileprivate func addingClamped(_ other: Int) -> Int {
+extension FixedWidthInteger {
+    /// The sum, or the nearest number that can be held.
+    func addingClamped(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
+        return overflow ? (other > 0 ? .max : .min) : sum
     }
 }
 
@@ -314,8 +324,8 @@ struct Page {
             footer.element(
                 "p",
                 "Run \(header.runID) of the job \(header.job), begun \(header.started.readable) UTC. "
-                    + "All times are UTC. Ids and digests are written out where they can be; files "
-                    + "beside this page have every line.")
+                    + "All times are UTC. Some ids and digests are shortened; the files next to this "
+                    + "page have every line.")
             if let notice = facts.notice { footer.element("p", notice) }
         }
         body.lineFeed()
@@ -366,8 +376,8 @@ struct PageSummaries {
         guard !questions.isEmpty else {
             page.element(
                 "p",
-                "What was asked and why was not counted: the run judged no rows itself, or is of a "
-                    + "version that did not count it.")
+                "The run did not count which rows it checked and why: it checked no rows itself, or an "
+                    + "earlier version wrote it.")
             return
         }
         page.table(questions, "Questions to Apple, by reason", first: "reason", last: "why")
@@ -382,7 +392,7 @@ struct PageSummaries {
         page.table(counts, "Findings by kind and state", first: "kind")
         guard !facts.statuses.isEmpty else { return }
         let columns = [
-            Markup.Column("ours"), Markup.Column("Apple’s"),
+            Markup.Column("stored"), Markup.Column("Apple’s"),
             Markup.Column("findings", .number),
         ]
         page.table("Where the status differs: both sides", columns) { table in
@@ -398,7 +408,7 @@ struct PageSummaries {
     private func causes(_ page: inout Markup) {
         let causes = CauseLines(summary)
         guard !causes.told.isEmpty else {
-            page.element("p", "No causes were searched for, or there is nothing to explain.")
+            page.element("p", "The run did not search for causes, or there is nothing to explain.")
             return
         }
         let columns = [
@@ -432,8 +442,8 @@ struct PageSummaries {
         page.table(money, "List prices of periods concerned", first: "harm")
         page.element(
             "p", [.named("soft")],
-            "Each currency in its own digits, each period once for each direction. These are list "
-                + "prices: what was really paid is known to the accounts only.")
+            "Each period counts once for each direction. These are list prices: Apple’s financial "
+                + "reports say what customers really paid.")
     }
 
     private func decisions(_ page: inout Markup) {
@@ -444,8 +454,8 @@ struct PageSummaries {
         if limits.isEmpty, messages.isEmpty, lifted.isEmpty, known.isEmpty {
             page.element(
                 "p",
-                "No limit was reached, no guard was lifted and no finding is acknowledged; the run "
-                    + "had nothing to say.")
+                "No limit was reached, no guard was lifted, no finding is acknowledged, and there are no "
+                    + "messages.")
         }
         if !limits.isEmpty { page.element("h3", "Limits reached") }
         page.list(limits.sentences)

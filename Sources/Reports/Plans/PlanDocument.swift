@@ -220,7 +220,7 @@ private struct PlanReading {
             return edited
         }
         return .noPlan(
-            "\(path) is no plan of this version of trueup. "
+            "\(path) is not a plan of this version of trueup. "
                 + (isUndo
                     ? "It is the way back of a run; this shows it: "
                         + ShellCommand.text(["trueup", "undo", folder])

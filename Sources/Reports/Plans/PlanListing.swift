@@ -64,7 +64,7 @@ package enum PlanListing {
         if let transactionID = correction.transactionID { line += " period \(transactionID)" }
         line += " " + changes.joined(separator: ", ")
         let kinds = correction.kinds.map(\.rawValue).joined(separator: ", ")
-        line += "; because " + (kinds.isEmpty ? "ours was empty" : kinds)
+        line += "; because " + (kinds.isEmpty ? "the stored value was empty" : kinds)
         if fate != .planned { line += " (\(fate.rawValue))" }
         return line.onOneLine
     }

@@ -61,7 +61,7 @@ extension ReportFile {
     }
 
     static let undecided = ReportFile(
-        name: "undecided.csv", purpose: "rows that were not judged, with the reason; never a match"
+        name: "undecided.csv", purpose: "rows that were not checked, with the reason; never a match"
     ) { source, file in
         let table = Table.undecided(in: source.runID).stating(source.notice)
         try file.write(table.csvHeader)

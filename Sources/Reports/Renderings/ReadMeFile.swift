@@ -61,9 +61,9 @@ extension ReportFile {
 
             sha256sum -c SHA256SUMS
 
-        2. The run stands in its chain: this number is "previous" in the manifest.json of the next run,
-           and stands beside the run in ../../index.csv. A folder alone cannot show that it was written
-           anew as a whole; the number, written down elsewhere on the day, can.
+        2. The run is in its chain: this number is "previous" in the manifest.json of the next run, and
+           is in the line of the run in ../../index.csv. A folder alone cannot show that it was replaced
+           as a whole; the number can, if it was written down in another place on the day.
 
             sha256sum manifest.json
             grep '"previous"' manifest.json
@@ -137,7 +137,7 @@ extension ReportFile {
             # 63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179
 
            (compare it with the one that Apple publishes); any other root is a rehearsal's, whatever
-           manifest.json says of it. Last stands what Apple says; hold it against the "after" of the
+           manifest.json says of it. The last lines are what Apple says; compare them with the "after" of the
            correction. Times are milliseconds since 1970. The first payload of this folder (an empty
            evidence.jsonl: nothing rests on any), then all of them:
 
@@ -149,8 +149,8 @@ extension ReportFile {
            that finding says. A line with "erased_at" is the tombstone of a payload that was erased on
            purpose before this report was written: its digest is all that is left.
 
-        6. A corrected status follows from signed fields: Apple signs no status, its number only stands
-           beside the two payloads. The first of these that holds gives it:
+        6. A corrected status follows from signed fields: Apple signs no status, its number is only next
+           to the two payloads. The first of these that holds gives it:
 
            5 revoked        revocationDate is stated, and revocationType is not REFUND_PRORATED
            4 grace period   gracePeriodExpiresDate is after signedDate
@@ -206,7 +206,7 @@ extension ReportFile {
         - corrections.jsonl: "before", "reason", "actor", "host", "written_at";
         - when a payload of a tombstone was erased, and why;
         - summary.txt, report.html, discrepancies.xlsx, notifications.csv, run.log.jsonl, this file, and
-          what summary.json tells beside the totals.
+          what summary.json says besides the totals.
 
         """#
 }

@@ -52,7 +52,7 @@ private struct Facts {
     let reportedBefore: Int
     let fills: [CorrectionFate: FillCounts]
     let meaning: String
-    /// Whether the run worked off a plan, or took a run back: then nothing was judged by it.
+    /// Whether the run worked off a plan, or took a run back: then nothing was checked by it.
     let judgesNothing: Bool
     let isUndo: Bool
     let left: Int
@@ -120,7 +120,7 @@ private struct Facts {
                 + [corrections, standing, known]
         case .empty:
             // What the notification history shows of subscriptions that nobody holds.
-            parts = ["no row was asked about", corrections, standing, known]
+            parts = ["no row was checked", corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
             parts = [rows([notJudged]), corrections, resumption]
@@ -141,7 +141,7 @@ private struct Facts {
         let undecided =
             totals.undecidedCount > 0 ? ["\(totals.undecidedCount.grouped) undecided"] : []
         let rows =
-            "0 of \(totals.inScope.of("row")) judged: "
+            "0 of \(totals.inScope.of("row")) checked: "
             + (excluded + undecided).joined(separator: ", ")
         let first = status == .guarded ? [guards] : status == .incomplete ? [] : [meaning]
         return (first + [rows, corrections]).filter { !$0.isEmpty }.joined(separator: "; ")
@@ -151,14 +151,14 @@ private struct Facts {
     private var work: String {
         let written =
             isUndo
-            ? "\(applied.of("correction")) taken back"
+            ? "\(applied.of("correction")) reverted"
             : "\(parts(applied, .applied) ?? applied.of("correction")) written"
         return left > 0
-            ? written + ", \(left.of("row")) left \(left == 1 ? "as it is" : "as they are")"
+            ? written + ", \(left.of("row")) not changed"
             : written
     }
 
-    /// A later run begins anew, with what is pending.
+    /// A later run begins again, with what is pending.
     private var resumption: String {
         "a run of the job within \(PassLifetime.usualHours) hours resumes here"
     }
@@ -220,7 +220,7 @@ private struct Facts {
         return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
     }
 
-    private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not judged") }
+    private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not checked") }
 
     /// Rows that nobody asked to leave out; they alone make a run incomplete.
     private var strangers: (rows: Int, what: String) {

@@ -4,21 +4,21 @@ extension UndecidedReason {
     /// Why a row was not judged, in a few words.
     var meaning: String {
         switch self {
-        case .inFlight: "changed too recently at Apple; asked again next run"
+        case .inFlight: "Apple changed it too recently; the next run checks it again"
         case .rateLimited: "Apple's rate limit (429) did not end in time"
         case .unavailable: "no answer within the retry budget"
-        case .undecodable: "an answer that cannot be read"
+        case .undecodable: "Apple's answer cannot be read"
         case .verificationFailed: "a signature, chain or cross-check failed"
         case .contradiction: "Apple's status contradicts its own signed payload"
         case .idNotInAnswer: "the answer does not contain the id that was asked for"
         case .noSubscriptionInAnswer: "the answer contains no subscription"
         case .newerLocally:
             "Apple signed a later statement about the row than this answer; the next run asks again"
-        case .changedDuringRun: "the row moved after it was read"
+        case .changedDuringRun: "the row changed after it was read"
         case .unknownStatus: "a status that this version does not know"
         case .periodNotShown:
             "what Apple shows of the period is revoked, and it has seats that were not shown"
-        case .unreadableValue: "a stored value is not of its column's form; mend it by hand"
+        case .unreadableValue: "a stored value does not have its column's form; fix it by hand"
         case .deadline: "not reached before the run had to end"
         }
     }
@@ -39,12 +39,12 @@ extension CorrectionFate {
     /// How a correction ended, in a few words.
     var meaning: String {
         switch self {
-        case .planned: "not written; they stand in plan.json"
+        case .planned: "not written; plan.json has them"
         case .applied: "written, each with its ledger entry"
         case .stale: "not written: the row changed, or Apple signed a newer statement"
         case .rejected: "not written: the database refused"
-        case .unproven: "not written: the signed evidence is no longer held"
-        case .heldBack: "not written: access goes on by a row that is not in the table yet"
+        case .unproven: "not written: the signed evidence is no longer stored"
+        case .heldBack: "not written: access continues by a row that the table lacks"
         }
     }
 }
@@ -55,7 +55,7 @@ extension Direction {
         switch self {
         case .customerLoses: "to the harm of customers"
         case .companyLoses: "to the harm of the company"
-        case .neutral: "to nobody's harm"
+        case .neutral: "without harm to either"
         }
     }
 }
@@ -69,27 +69,30 @@ extension ExitStatus {
             "Findings at or above the job's fail_on remain. Read those in discrepancies.csv whose state is new, open or "
                 + "recurring, and fix them. To keep one as it is: trueup acknowledge."
         case .incomplete:
-            "Run the job again: what was not read or reached is taken up again. MESSAGES say what it was."
+            "Run the job again: it reads and checks what is left. MESSAGES say what that is."
         case .guarded:
-            "Read MESSAGES and plan.json before anything else: what stopped the run, and what waits. "
-                + "Find out what changed at Apple or in the table. Raise a guard in the job file "
-                + "only if every night will be like this."
-        case .empty: "Check the job's narrowing and whether rows were imported."
+            "First read MESSAGES (what stopped the run) and plan.json (what it would have written). Find "
+                + "out what changed at Apple or in the table. Raise a guard in the job file only if every "
+                + "run will be like this."
+        case .empty: "Check the filters of the command, and whether rows were imported."
         case .stale:
-            "plan.json names what was left as it is (fate \"stale\"); \"trueup check\" reads it anew."
+            "plan.json names the rows that were not changed (fate \"stale\"). \"trueup check\" makes a "
+                + "new plan."
         case .hungUp, .interrupted, .terminated:
             "Run the job again within \(PassLifetime.usualHours) hours: it resumes its checkpoint. A later run begins "
-                + "anew, with the checks that are pending."
+                + "again, with the checks that are pending."
         case .denied:
-            "Check key_id, issuer_id, the key file and the clock; nothing was judged by it."
+            "Check key_id, issuer_id, the key file and the clock. The rows of that app count as not "
+                + "checked."
         case .protocol:
-            "Look at what MESSAGES name: most often a proxy that changes answers, or a setting. Nothing "
-                + "was judged by what cannot be verified."
+            "MESSAGES name the cause: most often a proxy that changes answers, or a wrong setting. The "
+                + "run used no answer that it could not verify."
         case .unavailable: "Run the job again when the network, the database and Apple are back."
         case .busy: "Run the job again later."
         case .internal, .failure: "Report this as a bug, with the report folder."
-        case .config, .usage, .data: "Mend what the message names and run again."
-        case .cannotCreate, .output: "Make room or give the job the right to write, then run again."
+        case .config, .usage, .data: "Fix what the message names and run the job again."
+        case .cannotCreate, .output:
+            "Free space on the disk, or give the job the right to write, then run it again."
         case .tampered: "Keep the folder as it is and find out who changed it."
         }
     }
@@ -120,7 +123,7 @@ extension RunSummary {
             return "waiting for the quota would pass the deadline"
         }
         let clause = conclusion.messages.first?.firstClause ?? ""
-        guard let initial = clause.first else { return "others kept the database locked" }
+        guard let initial = clause.first else { return "another program kept the database locked" }
         return initial.lowercased() + clause.dropFirst()
     }
 

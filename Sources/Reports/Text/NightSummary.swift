@@ -54,7 +54,7 @@ package struct NightSummary: Sendable {
     package var lines: [String] {
         let headline =
             "\(day) (UTC): \(runs.count.of("run"))"
-            + (gravest.map { ", the gravest end is \($0.name) (exit status \($0.code))" } ?? "")
+            + (gravest.map { ", the most severe end is \($0.name) (exit status \($0.code))" } ?? "")
             + (killed > 0 ? ", \(killed.grouped) killed" : "") + "."
             + (gap.map { " " + $0 } ?? "")
         let blocks =
@@ -148,16 +148,16 @@ package struct NightSummary: Sendable {
                 ] + (isShared ? [""] : []), isSum: true))
         if runs.count > 1 {
             section.sentences.append(
-                "The sums add the runs: a row or finding that two of them saw counts twice.")
+                "The sums add up the runs: a row or finding that two runs saw counts twice.")
         }
         if runs.contains(where: { $0.listing.exitStatus == .output }) {
             section.sentences.append(
-                "No report: it could not be written (exit status \(ExitStatus.output.code)); the next one "
-                    + "shows the run's corrections and what it found.")
+                "\"no report\": it could not be written (exit status \(ExitStatus.output.code)). The next "
+                    + "report shows the run's corrections and findings.")
         }
         if runs.contains(where: { $0.figures == nil }) {
             section.sentences.append(
-                "A dash: the run was killed, or what it listed is past retention.")
+                "A dash: the run was killed, or its records are past retention.")
         }
         return section
     }

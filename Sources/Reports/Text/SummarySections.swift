@@ -26,7 +26,7 @@ enum SummarySections {
         if let notice { facts.append(("Roots", notice)) }
         if let earlier = summary.resumedFrom {
             facts.append(
-                ("Resumed", "goes on where run \(earlier) was stopped; its rows count here"))
+                ("Resumed", "continues run \(earlier), which was stopped; its rows count here"))
         }
         if let plan = summary.plan, plan.changes > 0 {
             facts.append(("Plan", "\(plan.sha256): \(plan.changes.of("change"))"))
@@ -56,7 +56,7 @@ enum SummarySections {
             .init(
                 [
                     "undecided", totals.undecidedCount.grouped,
-                    "not judged, never taken for a match",
+                    "not checked; never counted as a match",
                 ],
                 ink: totals.undecidedCount > 0 ? .notable : .plain),
             excluded(totals),
@@ -64,7 +64,10 @@ enum SummarySections {
         ]
         if totals.filled > 0 {
             section.rows.append(
-                .init(["filled", totals.filled.grouped, "of them had something not known yet"]))
+                .init([
+                    "filled", totals.filled.grouped,
+                    "of these had empty values, which were filled in",
+                ]))
         }
         return section
     }
@@ -88,7 +91,7 @@ enum SummarySections {
 
     /// Why rows were not judged, or left out.
     static func undecided(_ summary: RunSummary) -> Section {
-        var section = Section(title: "NOT JUDGED", headings: ["rows", "why"], numbers: [1])
+        var section = Section(title: "NOT CHECKED", headings: ["rows", "why"], numbers: [1])
         for reason in UndecidedReason.allCases {
             guard let rows = summary.totals.undecided[reason], rows > 0 else { continue }
             section.rows.append(.init([reason.rawValue, rows.grouped, reason.meaning]))
@@ -144,8 +147,8 @@ enum SummarySections {
                     ink: fate == .applied ? .good : .notable))
             guard let fills = summary.fills[fate] else { continue }
             for (count, name, what) in [
-                (fills.filled, "fills", "of these only fill what was empty, and mend no finding"),
-                (fills.periods, "new periods", "of these take in periods with a first fill"),
+                (fills.filled, "fills", "of these only fill empty values, and fix no finding"),
+                (fills.periods, "new periods", "of these insert periods with a first fill"),
             ] where count > 0 {
                 section.rows.append(.init(["  " + name, count.grouped, what]))
             }
@@ -190,9 +193,8 @@ extension SummarySections {
         return
             "\(missing.of("purchase")) of your customers \(missing == 1 ? "is" : "are") not in the "
             + "table (missing_locally). If the table holds only a part of your subscriptions, import "
-            + "the rest first: `trueup import FILE`. One cause explains all of them then; do not work "
-            + "through them one by one. If the table is meant to be whole, a run that writes inserts "
-            + "them."
+            + "the rest first: `trueup import FILE`. Then they all have one cause; do not work through "
+            + "them one by one. If the table is complete, a run that writes inserts them."
     }
 
     /// What to do about the exit status.
@@ -210,14 +212,14 @@ extension SummarySections {
         var sentences: [String] = []
         if totals.undecidedCount > 0 {
             sentences.append(
-                "Run the job again: rows that were not judged are asked again. undecided.csv names "
-                    + "them.")
+                "Run the job again: it checks the rows that were not checked. undecided.csv names them."
+            )
         }
         if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
             let (they, their) = strangers == 1 ? ("it", "its") : ("they", "their")
             sentences.append(
                 "\(strangers.of("row")) \(strangers == 1 ? "belongs" : "belong") to no configured "
-                    + "app, and no run will ask about \(strangers == 1 ? "it" : "them"): add \(their) "
+                    + "app, and no run checks \(strangers == 1 ? "it" : "them"). Add \(their) "
                     + "app (bundle_id and environment) to apps in the settings, or correct these "
                     + "columns where \(they) \(strangers == 1 ? "names" : "name") the wrong one. The "
                     + "job stays incomplete until then.")
@@ -232,26 +234,35 @@ extension RunSummary {
         let questions = conclusion.calls.filter {
             $0.endpoint != "notification_history" && $0.calls > 0
         }
-        guard !questions.isEmpty else { return "Apple was asked about no id." }
+        guard !questions.isEmpty else { return "Apple was asked for no id." }
         guard questions.contains(where: { ["ok", "not_found"].contains($0.result) }) else {
-            return "Not one question about an id was answered, so nothing is known of them."
+            return "Apple answered no question about an id, so nothing is known of them."
         }
         return "Apple found every id that it answered about."
     }
 }
 
 extension SummarySections {
-    /// List prices, by who is harmed; what was really paid is known to the accounts only.
+    /// List prices by currency and by who is harmed, each currency with its total; what was really paid
+    /// is known to the accounts only.
     static func money(_ totals: [MoneyTotal]) -> Section {
         var section = Section(
             title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
             numbers: [1, 3])
-        for total in totals.sortedForReading {
+        func add(_ name: String, _ amount: Int64, _ currency: String, _ periods: Int, isSum: Bool) {
             section.rows.append(
-                .init([
-                    total.direction.meaning, total.amount.amount(in: total.currency),
-                    total.currency, total.findings.grouped,
-                ]))
+                .init([name, amount.amount(in: currency), currency, periods.grouped], isSum: isSum))
+        }
+        let currencies = Dictionary(grouping: totals.sortedForReading, by: \.currency)
+        for (currency, parts) in currencies.sorted(by: { $0.key < $1.key }) {
+            for part in parts {
+                add(part.direction.meaning, part.amount, currency, part.findings, isSum: false)
+            }
+            guard parts.count > 1 else { continue }
+            let sum = parts.reduce(Int64(0)) { $0.addingClamped($1.amount) }
+            add(
+                "total in \(currency)", sum, currency,
+                parts.reduce(0) { $0 + $1.findings }, isSum: true)
         }
         return section
     }
@@ -299,8 +310,8 @@ extension SummarySections {
             let taken = started.duration(until: summary.conclusion.ended)
             let expected = started.duration(until: started.adding(milliseconds: milliseconds))
             section.sentences.append(
-                "The run took \(taken); the calls of the forecast take \(expected) at the rate that "
-                    + "the settings allow.")
+                "The run took \(taken). At the rate that the settings allow, the forecast calls take "
+                    + "\(expected).")
         }
         return section
     }
@@ -356,7 +367,7 @@ extension SummarySections {
                 ]))
         }
         let more = summary.acknowledged.count - mostAcknowledged
-        if more > 0 { section.sentences = ["\(more.grouped) more: summary.json names them all"] }
+        if more > 0 { section.sentences = ["\(more.grouped) more: summary.json has all of them"] }
         return section
     }
 
@@ -375,19 +386,19 @@ extension SummarySections {
             let new = absent.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
             sentences.append(
                 "Apple does not find \(count.of("id")), \(new.grouped) of them new: not_found.csv "
-                    + "says since when. Access is never removed for it; check them before you decide."
+                    + "says since when. No run removes access because of that; check them before you decide."
             )
         }
         // What is corrected every night comes back every night, until its cause is corrected.
         for cause in summary.conclusion.causes where cause.isFixedAgain {
             sentences.append(
-                "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Mend the cause; "
-                    + "correcting the rows each night hides it.")
+                "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Fix the cause: if runs "
+                    + "only correct the rows, it stays hidden.")
         }
         if summary.corrections[.applied, default: 0] > 0 {
             sentences.append(
-                "corrections.jsonl holds every change with its evidence, corrections.csv the changes "
-                    + "of values, undo.json the way back.")
+                "corrections.jsonl has every change with its evidence, corrections.csv the changed values, "
+                    + "and undo.json the inverse.")
         }
         return Section(title: "NEXT", sentences: sentences)
     }
@@ -419,8 +430,10 @@ extension SummarySections {
             guard rows != 0 else { return }
             section.rows.append(.init([name, rows.grouped, "", meaning]))
         }
-        add("beside", coverage.askedBeside ?? 0, "judged by the answer to another row's question")
-        add("settled", coverage.settledByNotification, "by a notification that agrees; no call")
+        add("beside", coverage.askedBeside ?? 0, "checked by the answer for another row")
+        add(
+            "settled", coverage.settledByNotification,
+            "by a notification that agrees, without a call")
         guard let table = coverage.table else {
             if let unasked = coverage.unasked {
                 add("not asked", unasked, "there was no reason to ask")
@@ -428,14 +441,14 @@ extension SummarySections {
             return section
         }
         let totals = summary.totals
-        add("no question", coverage.withoutQuestion(totals), "judged without asking Apple")
-        add("excluded", totals.excludedCount, "left out: \"NOT JUDGED\" says why")
+        add("no question", coverage.withoutQuestion(totals), "checked without asking Apple")
+        add("excluded", totals.excludedCount, "\"NOT CHECKED\" says why")
         add("not reached", coverage.notReached(totals), "the run ended before")
-        add("before", table.judgedBefore, "judged by earlier runs of the same round")
+        add("before", table.judgedBefore, "checked by earlier runs of the same full scan")
         add(
             "not asked", table.notAsked,
             summary.header.narrowing.isEmpty
-                ? "there was no reason to ask" : "no reason to ask, or left out by the narrowing")
+                ? "there was no reason to ask" : "no reason to ask, or left out by a filter")
         add("inserted", table.inserted, "by this run")
         if table.gone > 0 {
             section.rows.append(
@@ -456,17 +469,17 @@ extension SummarySections {
             section.sentences.append(
                 "With 95 % confidence at most \(sample.bound.grouped) of the "
                     + "\(quiet.grouped) rows that no reason named differ from Apple: of "
-                    + "\(sample.drawn.grouped) drawn at random \(sample.outcome). It holds for the "
-                    + "moment of the run and for rows that Apple answers about.")
+                    + "\(sample.drawn.grouped) drawn at random \(sample.outcome). This holds for the moment "
+                    + "of the run and for rows for which Apple gives an answer.")
             if let tie = sample.tieOut { section.sentences.append(tie) }
         } else if quiet > 0 {
             section.sentences.append(
                 "\((coverage.unasked ?? quiet).of("row")) \(coverage.unasked == 1 ? "was" : "were") not "
-                    + "asked about, and no sample says how many of them differ.")
+                    + "checked, and no sample shows how many of them differ.")
         }
         if let oldest = coverage.oldestCheck {
             section.sentences.append(
-                "Apple's oldest word about a row is of \(oldest.readable) UTC.")
+                "Apple's oldest signed statement about a row is of \(oldest.readable) UTC.")
         }
         return section
     }
@@ -490,16 +503,16 @@ extension RunCoverage.Sample {
         guard let judgedBy, judgedBy.otherQuestion > 0 || judgedBy.notification > 0 else {
             return nil
         }
-        var parts = ["\(judgedBy.ownQuestion.grouped) judged by a question of the sample"]
+        var parts = ["\(judgedBy.ownQuestion.grouped) checked by a call for the sample"]
         if judgedBy.otherQuestion > 0 {
             parts.append(
-                "\(judgedBy.otherQuestion.grouped) by the answer to another question, as about the "
+                "\(judgedBy.otherQuestion.grouped) by the answer for another row, such as one of the "
                     + "same customer")
         }
         if judgedBy.notification > 0 {
             parts.append("\(judgedBy.notification.grouped) by a notification, without a call")
         }
-        if let notJudged, notJudged > 0 { parts.append("\(notJudged.grouped) not judged") }
+        if let notJudged, notJudged > 0 { parts.append("\(notJudged.grouped) not checked") }
         return "Of the \(drawn.grouped) drawn: " + parts.joined(separator: ", ") + "."
     }
 
@@ -508,10 +521,10 @@ extension RunCoverage.Sample {
         let differ = "\(differing.grouped) \(differing == 1 ? "differs" : "differ")"
         guard let notJudged else {
             // Earlier versions counted both together.
-            return "\(differ) or \(differing == 1 ? "was" : "were") not judged"
+            return "\(differ) or \(differing == 1 ? "was" : "were") not checked"
         }
         guard notJudged > 0 else { return differ }
-        return "\(differ) and \(notJudged.grouped) \(notJudged == 1 ? "was" : "were") not judged; "
+        return "\(differ) and \(notJudged.grouped) \(notJudged == 1 ? "was" : "were") not checked; "
             + "the bound counts \(notJudged == 1 ? "it as if it" : "those as if they") differed"
     }
 }
@@ -520,14 +533,14 @@ extension QuestionReason {
     /// In a few words, for people.
     var meaning: String {
         switch self {
-        case .notification: "a notification says something newer"
+        case .notification: "a notification has a newer statement"
         case .heldBack: "undecided before, or its correction was not written"
-        case .changed: "somebody wrote to the row since it was judged"
+        case .changed: "the row was written to since its last check"
         case .clock: "its period, grace or retry day has passed"
-        case .never: "never judged before"
+        case .never: "never checked before"
         case .sample: "drawn at random from the rest"
-        case .sweep: "Apple's last word is getting old"
-        case .round: "every row is asked about"
+        case .sweep: "Apple's last statement is getting old"
+        case .round: "full scan: every row"
         }
     }
 }

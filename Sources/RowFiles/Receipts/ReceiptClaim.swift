@@ -28,7 +28,8 @@ struct ReceiptClaim {
             return
         }
         guard let id = TransactionID(text) else {
-            throw BadField("receipt names a transaction", text.utf8, "that is no number of digits")
+            throw BadField(
+                "receipt names a transaction", text.utf8, "that is not a number of digits")
         }
         if known.insert(id.text).inserted { ids.append(id.text) }
     }
@@ -218,7 +219,7 @@ extension ReceiptClaim {
 /// texts.
 enum ASCIIPropertyList {
     static let malformed = BadField(
-        "receipt is cut off or damaged: it is no property list of texts")
+        "receipt is cut off or damaged: it is not a property list of texts")
 
     /// The entries of the dictionary; empty texts are left out.
     static func texts(in bytes: [UInt8]) throws(BadField) -> [String: String] {

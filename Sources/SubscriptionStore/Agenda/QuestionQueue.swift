@@ -339,7 +339,7 @@ extension SQLiteStore {
         level: @escaping @Sendable ([Int: Int]) -> Int,
         due: @escaping @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
     ) async throws(StoreError) -> ScheduleCounts {
-        let doing = "finding out who must be asked about"
+        let doing = "finding out which rows must be checked"
         let passID = pass.passID
         if let known = try await read(doing, { db in try ScheduledPass(db, passID).counts() }) {
             return known
@@ -422,7 +422,7 @@ extension SQLiteStore {
     package func carryOpenFindings(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
-        try await inChunks("taking over open findings", from: "") { first, db in
+        try await inChunks("importing open findings", from: "") { first, db in
             try CarriedFindings(
                 db: db, passID: pass.passID, job: run.job, filter: TextList.encode(run.narrowing)
             ).carry(from: first)

@@ -102,7 +102,7 @@ struct ScheduledPass {
             AND a.reason = p.asked_because)
         """
 
-    /// Questions of the pass, and what is owed, about which nothing was judged.
+    /// Questions of the pass, and what is owed, about which nothing was checked.
     private static let left = """
         SELECT reason, count(*) FROM (
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id

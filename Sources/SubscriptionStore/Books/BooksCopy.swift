@@ -49,7 +49,8 @@ package struct BooksCopy: Sendable {
             return made
         } catch {
             for name in [draft, draft + "-wal", draft + "-shm"] { unsafe unlink(name) }
-            throw StoreError(error, doing: "reading the books from \(server.place) into \(path)")
+            throw StoreError(
+                error, doing: "reading trueup's database from \(server.place) into \(path)")
         }
     }
 
@@ -71,7 +72,7 @@ package struct BooksCopy: Sendable {
     /// - Parameter lock: Held by the caller, who has claimed the books.
     /// - Throws: `StoreError`.
     package func place(under lock: borrowing RunLock) throws(StoreError) {
-        let doing = "putting the books on their server"
+        let doing = "putting trueup's database on their server"
         do {
             let connection = try DatabaseFile(path: path).connectToWrite()
             let identity = try connection.read { db in
@@ -101,9 +102,9 @@ package struct BooksCopy: Sendable {
 
     private var missing: StoreError {
         .unavailable(
-            "There are no books in \(server.place). Nothing was changed. Run `trueup init`, which "
-                + "makes them, or puts those of \(path) there, where there are any; correct `store`; "
-                + "or restore the database of the server.")
+            "trueup has no database in \(server.place). Nothing was changed. Run `trueup init`: it "
+                + "makes one, or puts the one in \(path) there, if there is one. Or correct `store`, or "
+                + "restore the database of the server.")
     }
 
     /// Which state the file is a copy of; `nil` where there is none.
@@ -125,11 +126,11 @@ package struct BooksCopy: Sendable {
             where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
         {
             throw .schema(
-                "\(path) is damaged, or no database, so that nobody can tell whether it is a copy of the "
-                    + "books in \(server.place). It was left as it is. Move it away: a copy is made "
-                    + "anew. \(StoreError.quote(error))")
+                "\(path) is damaged or not a database, so trueup cannot tell whether it is the local "
+                    + "cache of \(server.place). It was not changed. Move it away: trueup makes the "
+                    + "cache again. \(StoreError.quote(error))")
         } catch {
-            throw file.openingFailure(error, doing: "reading the copy of the books at \(path)")
+            throw file.openingFailure(error, doing: "reading the local cache at \(path)")
         }
         guard let state, state.identity == identity else {
             throw own == identity ? changedInThisFile : foreign
@@ -142,24 +143,24 @@ package struct BooksCopy: Sendable {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }
         throw .schema(
-            "\(path) is no plain file, so it can be no copy of the books in \(server.place). It was "
-                + "left as it is. Name a file in `store.copy`; of a link, where it leads to.")
+            "\(path) is not a regular file, so it cannot be the local cache of \(server.place). It was "
+                + "not changed. Name a file in `store.copy`; of a link, the file that it leads to.")
     }
 
     private var foreign: StoreError {
         .schema(
-            "\(path) holds books of its own, no copy of those in \(server.place). It was left as it is. "
-                + "To work with the books there, name another file in `store.copy`, or move this one "
-                + "away; to put these books on the server, too, name them in `store.books` "
-                + "(postgres:NAME) and run `trueup init`.")
+            "\(path) is a database of its own, not the local cache of \(server.place). It was not "
+                + "changed. To work with the one on the server, name another file in `store.copy`, or "
+                + "move this one away. To put this one on the server as well, give it a name of its own "
+                + "in `store.books` (postgres:NAME) and run `trueup init`.")
     }
 
     private var changedInThisFile: StoreError {
         .schema(
-            "\(path) holds the books in \(server.place) as they went on in this file alone. It was left "
-                + "as it is. Where the file is right, delete the line of those books in the table "
-                + "trueup.books and run `trueup init`, which puts the file there; where the server is "
-                + "right, move the file away.")
+            "\(path) has changes of the database in \(server.place) that only this file has. It was "
+                + "not changed. If the file is right, delete the line of that database in the table "
+                + "trueup.books and run `trueup init`, which puts the file there. If the server is right, "
+                + "move the file away.")
     }
 
     private static func rows(
@@ -185,9 +186,9 @@ extension BooksCopy {
     private func make(_ draft: String, of reading: any BooksReading, as state: BooksState) throws {
         guard state.schema <= Migration.newest else {
             throw StoreError.schema(
-                "The books in \(server.place) were written by a newer trueup (schema "
-                    + "\(state.schema), this version knows \(Migration.newest)). Nothing was changed. "
-                    + "Use the newer version.")
+                "A newer trueup wrote the database in \(server.place) (schema \(state.schema); this "
+                    + "version knows \(Migration.newest)). Nothing was changed. Use the newer version."
+            )
         }
         for leftover in [draft, draft + "-wal", draft + "-shm"] { try remove(leftover) }
         // It holds customers' rows: for its owner alone, and so are the files that SQLite puts beside it.
@@ -247,10 +248,10 @@ extension BooksCopy {
             copied &+= Int64(rows.count)
             guard goesOn(copied) else {
                 throw StoreError.stopped(
-                    "The time of the run ended while the books in \(server.place) were read into "
-                        + "\(path), after \(copied) rows. Nothing was asked or changed, and there is "
-                        + "no report. The next run reads them from the beginning: give it a longer "
-                        + "max_duration, or keep the file between two runs.")
+                    "max_duration ended while the run read the database in \(server.place) into "
+                        + "\(path), after \(copied) rows. Apple was not asked, nothing was changed, and "
+                        + "there is no report. The next run reads it from the beginning: give it a "
+                        + "longer max_duration, or keep the file between two runs.")
             }
             last = rows.count < Self.rowsPerPage ? nil : rows.last.map(table.key(of:))
         } while last != nil
@@ -262,7 +263,7 @@ extension BooksCopy {
 
     private var notMoved: StoreError {
         .notWritten(
-            "The copy of the books cannot be put at \(path): "
+            "The local cache of trueup's database cannot be written to \(path): "
                 + "\(unsafe String(cString: strerror(errno))). Check the rights on its folder.")
     }
 }

@@ -62,7 +62,8 @@ package final class BooksMirror: Sendable {
         guard !changes.isEmpty else { return }
         guard let state = try CopyMark(db).state else {
             throw StoreError.inconsistent(
-                "The copy of the books does not say which state it is of; nothing was written.")
+                "The local cache of trueup's database does not say which state it has. Nothing was written."
+            )
         }
         let next = try server.commit(changes, to: state)
         known.withLock { known in

@@ -24,10 +24,10 @@ extension SQLiteStore {
         guard standing?.number != newest.number || standing?.digest != newest.hash,
             (standing?.number ?? 0) <= newest.number
         else { return nil }
-        return "The ledger beside your table \(company.mapping.table) lacks entry "
-            + "\(newest.number), which the books have: your database was restored to an earlier "
+        return "The ledger next to your table \(company.mapping.table) lacks entry "
+            + "\(newest.number), which trueup's database has: your database was restored to an earlier "
             + "state. Nothing was written. Compare the rows with the reports, then declare it with "
-            + "`trueup restored --reason TEXT` (docs/database.md)."
+            + "`trueup restored --reason TEXT` (\(DocumentationPage.database))."
     }
 
     /// Where the ledger beside the company's table goes on behind these books; it only looks.
@@ -49,7 +49,7 @@ extension SQLiteStore {
         do {
             try EntryAdoption.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
         } catch {
-            throw StoreError(error, doing: "reading the ledger beside \(company.mapping.table)")
+            throw StoreError(error, doing: "reading the ledger next to \(company.mapping.table)")
         }
         return next.number
     }
@@ -91,9 +91,9 @@ extension SQLiteStore {
     private func adoptEntries(
         _ entries: [CompanyLedgerEntry], of company: CompanyLink
     ) async throws(StoreError) {
-        try await write("taking over corrections of a run that was killed") { [naming] db in
-            let adoptEntries = EntryAdoption(db: db, mapping: company.mapping, naming: naming)
-            for entry in entries { try adoptEntries.take(entry.ledgerEntry()) }
+        try await write("importing corrections of a run that was killed") { [naming] db in
+            let adoption = EntryAdoption(db: db, mapping: company.mapping, naming: naming)
+            for entry in entries { try adoption.take(entry.ledgerEntry()) }
         }
     }
 
@@ -113,10 +113,10 @@ extension SQLiteStore {
         for number in numbers {
             guard let line = shown(number), let entry = CompanyLedgerEntry(line: line) else {
                 throw .schema(
-                    "The ledger beside \(company.mapping.table) and the books both lack entry "
-                        + "\(number) of the ledger, and no report shows it. Nothing was written. Put "
-                        + "the reports back, or the newest books that you have, and give the same "
-                        + "command again.")
+                    "The ledger next to \(company.mapping.table) and trueup's database both lack entry "
+                        + "\(number), and no report shows it. Nothing was written. Put the reports "
+                        + "back, or restore the newest copy of trueup's database that you have, and "
+                        + "give the same command again.")
             }
             entries.append(entry)
         }
@@ -181,7 +181,7 @@ extension SQLiteStore {
     private func lastShared(
         with company: CompanyLink, before newest: Int64
     ) async throws(StoreError) -> Int64? {
-        var shared = try await read("reading where the books begin") { db in
+        var shared = try await read("reading where trueup's database begins") { db in
             try Int64.fetchOne(db, sql: "SELECT first_entry FROM trueup_company") ?? 0
         }
         while shared < newest {
@@ -372,10 +372,10 @@ struct EntryAdoption {
     ) throws {
         guard entry.number > head.number, entry.previousHash == head.hash else {
             throw StoreError.schema(
-                "The ledger beside \(mapping.table) goes on at entry \(entry.number), which does "
-                    + "not continue the books (entry \(head.number)): the books were restored or "
-                    + "are those of another table. Nothing was written. Put the newest books back "
-                    + "that you have.")
+                "The ledger next to \(mapping.table) continues with entry \(entry.number), which does "
+                    + "not follow entry \(head.number) of trueup's database. That database was "
+                    + "restored, or belongs to another table. Nothing was written. Restore the newest "
+                    + "copy of it that you have.")
         }
     }
 
@@ -469,9 +469,9 @@ extension CompanyLedgerEntry {
 
     private var damage: StoreError {
         .inconsistent(
-            "Entry \(number) of the ledger, beside your table or in a report, is not as it was written: it was "
-                + "changed. Nothing was written. Find out who changed it; `trueup verify` tells "
-                + "what the reports prove.")
+            "Entry \(number) of the ledger, next to your table or in a report, was changed after it was "
+                + "written. Nothing was written. Find out who changed it; `trueup verify` shows what "
+                + "the reports prove.")
     }
 
     /// The members of a line that belong to a subscription's row.

@@ -149,10 +149,10 @@ final class CompanyUnit {
         let head = try Ledger(db: db).head().number
         guard try link.database.entries(after: head, limit: 1).isEmpty else {
             throw StoreError.busy(
-                "The ledger beside \(link.mapping.table) got entries during this run that the "
-                    + "books lack: another run works with a copy of them. Nothing of this step was "
-                    + "written. Run again: the entries are taken over first. Give each worker "
-                    + "books of its own (`store.books`).")
+                "The ledger next to \(link.mapping.table) got entries during this run that trueup's "
+                    + "database lacks: another run works with a copy of that database. Nothing of this "
+                    + "step was written. Run the job again; it imports the entries first. Give each "
+                    + "worker a database of its own (`store.books`).")
         }
     }
 
@@ -214,8 +214,8 @@ final class CompanyUnit {
         else {
             throw StoreError.unavailable(
                 "The connection to your database was lost while corrections were committed. They "
-                    + "were not written there, as its ledger shows, nor in the books. Run again: "
-                    + "the run goes on where it stopped.")
+                    + "were not written there, as its ledger shows, nor in trueup's database. Run the "
+                    + "job again: it continues where it stopped.")
         }
         noteCommitted()
     }

@@ -46,16 +46,16 @@ package struct CopyRefresh: Hashable, Sendable {
             remarks.append(
                 unreadable == 1
                     ? "1 row of your table holds a value that `store.subscriptions` does not read, "
-                        + "\(firstUnreadable): it is not judged, and never written."
+                        + "\(firstUnreadable): it is not checked, and never written."
                     : "\(unreadable) rows of your table hold a value that `store.subscriptions` does "
-                        + "not read, for example \(firstUnreadable): they are not judged, and never "
+                        + "not read, for example \(firstUnreadable): they are not checked, and never "
                         + "written.")
         }
         if doubled > 0, let firstDoubled {
             remarks.append(
                 "\(doubled == 1 ? "1 row" : "\(doubled) rows") of your table "
                     + "\(doubled == 1 ? "has" : "have") the key of another row, for example "
-                    + "\(firstDoubled.originalTransactionID): one of each is judged, and none is "
+                    + "\(firstDoubled.originalTransactionID): one of each is checked, and none is "
                     + "written.")
         }
         if keyless.count > 0 {
@@ -63,7 +63,7 @@ package struct CopyRefresh: Hashable, Sendable {
             let rows = keyless.count == 1 ? "1 row" : "\(keyless.count) rows"
             remarks.append(
                 "\(rows) of your table \(keyless.count == 1 ? "has" : "have") no value (NULL) in "
-                    + "\(columns), by which a subscription is found: not read, not judged and in no "
+                    + "\(columns), by which a subscription is found: not read, not checked and in no "
                     + "total. Fill the column in, or take such rows out of the table.")
         }
         if overlong > 0, let firstOverlong {
@@ -74,7 +74,7 @@ package struct CopyRefresh: Hashable, Sendable {
                 : "\(overlong) rows of your table have original transaction ids"
             remarks.append(
                 "\(rows) of more than \(CopyWriter.longestKeyBytes) bytes with app and environment, "
-                    + "such as \"\(shown)…\": not read, not judged and in no total. Apple's have about "
+                    + "such as \"\(shown)…\": not read, not checked and in no total. Apple's have about "
                     + "15 digits. Correct the column, or take such rows out of the table.")
         }
         return remarks
@@ -342,9 +342,9 @@ extension SQLiteStore {
         guard let company else {
             guard let state = try copyState() else { return nil }
             throw .schema(
-                "The rows in \(file.path) are a copy of your table \(state.table), and "
-                    + "`store.subscriptions` does not name it any more. Nothing was read or "
-                    + "written. Put the setting back, or name another file in `store.url`.")
+                "The rows in \(file.path) were imported from your table \(state.table), which "
+                    + "`store.subscriptions` no longer names. Nothing was read or written. Put the "
+                    + "setting back, or name another file in `store.url`.")
         }
         try await blocking { () throws(StoreError) in
             try company.database.check(mayWrite: mode == .apply)
@@ -395,7 +395,7 @@ extension SQLiteStore {
             if let known = try String.fetchOne(db, sql: "SELECT table_name FROM trueup_company") {
                 guard known == table else {
                     throw StoreError.schema(
-                        "The books \(path) are those of your table \(known), not of \(table). "
+                        "trueup's database \(path) belongs to your table \(known), not to \(table). "
                             + "Nothing was read or written. Correct `store.subscriptions.table`, "
                             + "or name another file in `store.books`.")
                 }
@@ -410,8 +410,8 @@ extension SQLiteStore {
                             """) ?? false
                 guard !hasRows else {
                     throw StoreError.schema(
-                        "The books \(path) hold rows of their own, which would be replaced by a "
-                            + "copy of \(table). Nothing was read or written. Name another file in "
+                        "\(path) has rows of its own, which rows imported from \(table) would "
+                            + "replace. Nothing was read or written. Name another file in "
                             + "`store.books`.")
                 }
                 try db.execute(

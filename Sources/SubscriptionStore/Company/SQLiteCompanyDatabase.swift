@@ -175,7 +175,7 @@ extension SQLiteCompanyDatabase {
     }
 
     package func append(_ entry: CompanyLedgerEntry) throws(StoreError) {
-        try perform("writing to the ledger beside \(mapping.table)") { db in
+        try perform("writing to the ledger next to \(mapping.table)") { db in
             try db.cachedStatement(
                 sql: "INSERT INTO \(Self.ledger) VALUES (?, ?, ?, ?, ?)"
             ).execute(
@@ -211,7 +211,7 @@ extension SQLiteCompanyDatabase {
     package func entries(
         after number: Int64, limit: Int
     ) throws(StoreError) -> [CompanyLedgerEntry] {
-        try perform("reading the ledger beside \(mapping.table)") { db in
+        try perform("reading the ledger next to \(mapping.table)") { db in
             guard try db.tableExists(Self.ledger) else { return [] }
             return try Row.fetchAll(
                 db,
@@ -292,10 +292,10 @@ extension SQLiteCompanyDatabase {
         }
         guard let owner, owner.identity != books.identity else { return }
         throw .schema(
-            "The ledger `\(Self.ledger)` in \(path) is that of other books, \(owner.path). Nothing "
-                + "was read or written. Name those in `store.books`: two books would each correct "
-                + "behind the other's back. Where they are lost, declare with "
-                + "`trueup restored --reason TEXT` that \(books.path) takes their place.")
+            "The ledger `\(Self.ledger)` in \(path) belongs to another database of trueup's, "
+                + "\(owner.path). Nothing was read or written. Name that one in `store.books`: two "
+                + "databases would correct rows without knowing of each other. If it is lost, declare "
+                + "with `trueup restored --reason TEXT` that \(books.path) replaces it.")
     }
 
     /// Makes the ledger where there is none, and notes whose it is.
@@ -436,7 +436,7 @@ extension SQLiteCompanyDatabase {
         default: return nil
         }
         let column = statements.quoted(name)
-        let types = try perform("looking at values of \(mapping.table)") { db in
+        let types = try perform("reading values of \(mapping.table)") { db in
             try String.fetchSet(
                 db,
                 sql: """

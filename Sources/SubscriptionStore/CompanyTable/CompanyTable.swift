@@ -14,7 +14,7 @@ extension SQLiteStore {
     ) async throws(StoreError) -> [StoredSubscription] {
         let position: StoredKey? =
             if let key { await nonUTF8Keys.stored(as: key) } else { nil }
-        let page = try await read("reading rows to judge") { db in
+        let page = try await read("reading rows to check") { db in
             try StoredSubscriptions(db: db).page(after: position, limit: limit)
         }
         if !page.unspeakable.isEmpty { await nonUTF8Keys.add(page.unspeakable) }

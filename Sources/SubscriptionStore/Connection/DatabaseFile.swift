@@ -41,7 +41,7 @@ struct DatabaseFile: Sendable {
             try db.execute(sql: "PRAGMA synchronous = FULL")
             guard try Self.syncsEveryCommit(db) else {
                 throw StoreError.inconsistent(
-                    "SQLite does not sync every commit of \(path) although it was told to; nothing "
+                    "SQLite does not sync every commit of \(path) although it should; nothing "
                         + "was written, because a power cut could take it back.")
             }
         }
@@ -251,7 +251,7 @@ extension DatabaseFile {
         if unsafe statvfs(folder, &facts) == 0, facts.f_bavail == 0 || facts.f_favail == 0 {
             return "the disk of \(folder) is full. Nothing was changed. Make room, then run again."
         }
-        return "the disk is full, or nobody may write to its folder. Nothing was changed. Make "
+        return "the disk is full, or its folder cannot be written. Nothing was changed. Make "
             + "room or check the rights, then run again."
     }
 }

@@ -52,7 +52,7 @@ struct SchemaCheck {
     func refuseUnreadable(_ file: DatabaseFile) throws {
         guard !file.isEmpty else {
             throw StoreError.unavailable(
-                "The database \(path) is empty (0 bytes): what stood in it is lost, or was never "
+                "The database \(path) is empty (0 bytes): its contents are lost, or were never "
                     + "written. Nothing was changed. Restore a backup; or, if there never were "
                     + "rows, delete the file and run `trueup init`.")
         }
@@ -208,7 +208,7 @@ struct SchemaDamage {
             guard let difference = found.difference(from: expected) else { continue }
             throw StoreError.schema(
                 """
-                In the database \(path) \(difference): a row that moved could be overwritten. \
+                In the database \(path) \(difference): a row that changed could be overwritten. \
                 Nothing was written. While no service writes, paste this into `sqlite3 \(path)`; \
                 it changes nothing where two rows would have one key, and keeps the table as it \
                 was under another name. Then run `trueup init`.

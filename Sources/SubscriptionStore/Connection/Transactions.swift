@@ -205,7 +205,7 @@ extension Database {
             let value = try body()
             guard totalChangesCount == changes else {
                 throw StoreError.inconsistent(
-                    "Something was written where rows were only to be read. It was taken back, and "
+                    "Something was written where rows were only to be read. It was rolled back, and "
                         + "nothing is changed; this is a fault of trueup, please report it.")
             }
             try commit()
@@ -260,7 +260,7 @@ extension StoreError {
         case .SQLITE_FULL:
             self = .notWritten(
                 "The disk is full while \(doing); nothing of this step was written. Make room and "
-                    + "run again: the run goes on where it stopped. \(said)")
+                    + "run again: the run continues where it stopped. \(said)")
         case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
             self = .notWritten(
                 "The database may not be written while \(doing); nothing of this step was written. "
@@ -276,17 +276,16 @@ extension StoreError {
         case .SQLITE_NOTADB:
             self = .schema(
                 "The file is not an SQLite database. Check `store.url`. If it was one, it is damaged "
-                    + "and the ledger is lost: put a backup in its place, then declare that with "
-                    + "`trueup restored --reason TEXT` (docs/backup.md). A copy of books on a server "
-                    + "is only to be deleted. \(said)")
+                    + "and its ledger is lost: put a backup in its place, then declare that with "
+                    + "`trueup restored --reason TEXT` (\(DocumentationPage.backup)). Delete the file if "
+                    + "it is only the local cache of a database on a server. \(said)")
         case .SQLITE_CORRUPT:
             self = .unavailable(
-                "The database is damaged; nothing was written. What it held of the ledger is lost, "
-                    + "as far as no backup has it: the ledger is lost, the reports are not. Move the "
-                    + "file away, put a backup in its place or rebuild it with `trueup init` and "
-                    + "`trueup import`, then declare that with `trueup restored --reason TEXT` "
-                    + "(docs/backup.md). A copy of books on a server is only to be deleted. \(said)"
-            )
+                "The database is damaged; nothing was written. Its ledger is lost, except for what a "
+                    + "backup has; the reports are not. Move the file away, put a backup in its place or "
+                    + "rebuild it with `trueup init` and `trueup import`, then declare that with "
+                    + "`trueup restored --reason TEXT` (\(DocumentationPage.backup)). Delete the file if "
+                    + "it is only the local cache of a database on a server. \(said)")
         case .SQLITE_SCHEMA:
             self = .schema("The schema changed while \(doing). \(said)")
         case .SQLITE_ERROR where Self.namesMissingPart(error.message):
@@ -307,27 +306,28 @@ extension StoreError {
     ///   - entries: Of the ledger there.
     init(_ error: DatabaseError, behind entries: ClosedRange<Int64>) {
         self = .notWritten(
-            "The books could not be written after your database had committed corrections "
-                + "(\(Self.words(entries)) of the ledger there): these stand, and nothing else of "
-                + "this step was written. See whether the disk of the books is full or has failed, "
-                + "then run again: the run first takes over what the books lack. "
+            "trueup's database could not be written after your database had committed corrections "
+                + "(\(Self.words(entries)) of the ledger there). These are kept, and nothing else of "
+                + "this step was written. Check whether the disk of trueup's database is full or has "
+                + "failed, then run the job again: it first imports the entries that are missing. "
                 + "\(Self.quote(error))")
     }
 
     /// Why a copy could not commit what the server of the books has committed.
     init(_ error: DatabaseError, ofCopyAt path: String, doing: String) {
         self = .notWritten(
-            "The copy of the books at \(path) could not be written while \(doing). The step stands on "
-                + "the server, and nothing is lost. See whether the disk is full or has failed, then "
-                + "run again: the copy is made anew. \(Self.quote(error))")
+            "The local cache of trueup's database, \(path), could not be written while \(doing). The "
+                + "server has the step, and nothing is lost. Check whether the disk is full or has "
+                + "failed, then run the job again: trueup makes the cache again. \(Self.quote(error))"
+        )
     }
 
     /// The same as for SQLite where the server that the books stand on did not commit them.
     func behind(_ entries: ClosedRange<Int64>) -> StoreError {
         let standing =
             "\(description) Your database had committed corrections just before "
-            + "(\(Self.words(entries)) of the ledger there): these stand, and the next run first "
-            + "takes over what the books lack."
+            + "(\(Self.words(entries)) of the ledger there). These are kept, and the next run first "
+            + "imports the entries that trueup's database lacks."
         return switch self {
         case .unavailable: .unavailable(standing)
         case .notWritten: .notWritten(standing)

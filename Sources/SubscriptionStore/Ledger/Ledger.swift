@@ -162,7 +162,7 @@ extension Ledger {
     private static func broken(_ what: String) -> StoreError {
         .inconsistent(
             "The ledger of corrections in the database is not as it was written: \(what). Nothing "
-                + "was written. `trueup verify` tells what the reports prove; restore a backup of "
+                + "was written. `trueup verify` shows what the reports prove; restore a backup of "
                 + "the database.")
     }
 }
@@ -305,7 +305,7 @@ extension SQLiteStore {
     package func lookAtEveryRowAgain(
         afterLossOf lostHash: String, at now: Timestamp
     ) async throws(StoreError) {
-        let doing = "marking every row to be looked at again after a restore"
+        let doing = "marking every row to be checked again after a restore"
         let isNoticed = try await read(doing) { db in
             try Bool.fetchOne(
                 db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_restores WHERE lost_hash = ?)",
@@ -393,7 +393,7 @@ extension SQLiteStore {
                 """, arguments: [runID, ChangeSet.Table.ledger.rawValue])
         guard let declared, let written = declared.time(at: 2) else { return nil }
         return
-            "\(runID) is no run: by it `trueup restored` declared at \(written.rfc3339) that the "
+            "\(runID) is not a run: by it `trueup restored` declared at \(written.rfc3339) that the "
             + "database was restored (\(declared.requiredText(at: 1))). It looked at no row, so there "
             + "is nothing to render again. The declaration is entry "
             + "\(declared.integer(at: 0) ?? 0) of the ledger, and stands in its report folder, which "

@@ -490,7 +490,7 @@ extension SQLiteStore {
     package func stagePlan(
         _ sha256: String, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
-        let doing = "taking up the plan \(sha256)"
+        let doing = "preparing the plan \(sha256)"
         let range = try await read(doing) { db in try PlanStaging.range(of: sha256, db) }
         var position = range?.lowerBound ?? 0
         var isAtEnd = false
@@ -507,7 +507,7 @@ extension SQLiteStore {
         let seal = try await sealPlan(of: pass, run: run)
         guard seal.sha256 == sha256 else {
             throw .inconsistent(
-                "The plan \(sha256) cannot be taken up as it was made (it reads as "
+                "The plan \(sha256) is no longer as it was made (it reads as "
                     + "\(seal.sha256) now): the database was changed or is damaged. Nothing was "
                     + "written. Make a new plan with `trueup check`.")
         }
@@ -518,7 +518,7 @@ extension SQLiteStore {
     package func stageUndo(
         ofRun runID: String, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> UndoCounts {
-        let doing = "planning to take back the run \(runID)"
+        let doing = "planning to revert the run \(runID)"
         var counts = UndoCounts()
         var position: Int64? = .max
         while let start = position {

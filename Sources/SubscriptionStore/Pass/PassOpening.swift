@@ -316,7 +316,8 @@ struct RunReference: Sendable {
         guard let sequence = try Int64.fetchOne(statement, arguments: [run.runID, pass.passID])
         else {
             throw StoreError.inconsistent(
-                "The run \(run.runID) was not begun in this pass; nothing was written.")
+                "The run \(run.runID) was not begun in this checkpoint. Nothing was written. This is a fault of trueup, please report it."
+            )
         }
         self.passID = pass.passID
         self.sequence = sequence

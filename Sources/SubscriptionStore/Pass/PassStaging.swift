@@ -269,7 +269,7 @@ extension SQLiteStore {
     package func stage(
         _ batch: StagedBatch, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
-        try await write("storing what was judged") { db in
+        try await write("storing what was checked") { db in
             let reference = try RunReference(run, in: pass, db)
             // A plan that is added to is another plan.
             try PlanReader(db: db).breakSeal(ofRun: reference.sequence)
@@ -321,7 +321,7 @@ extension SQLiteStore {
     package func judgedID(
         of app: AppIdentity, in pass: OpenPass
     ) async throws(StoreError) -> String? {
-        try await read("reading an id that was judged") { db in
+        try await read("reading an id that was checked") { db in
             try String.fetchOne(
                 db,
                 sql: """

@@ -256,7 +256,7 @@ extension SQLiteStore {
     package func pendingAndOldestCheck(
         of apps: [AppIdentity]
     ) async throws(StoreError) -> (owed: Int, oldestCheck: Timestamp?) {
-        try await read("counting what is owed to some apps") { db in
+        try await read("counting the pending checks of some apps") { db in
             var owed = 0
             var oldest: Int64?
             for app in Set(apps) {

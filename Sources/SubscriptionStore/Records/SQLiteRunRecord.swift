@@ -316,7 +316,8 @@ struct ReportedEntries {
                 RETURNING run_id
                 """, arguments: [runID, judgedRows])
         for run in forgotten {
-            try noteMissing(reportOf: run, because: "the process was ended before it stood")
+            try noteMissing(
+                reportOf: run, because: "the process was ended before the report was complete")
         }
     }
 

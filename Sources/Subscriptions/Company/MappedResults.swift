@@ -36,7 +36,7 @@ extension MappedStatements {
         guard change.action != .delete else {
             return after.isEmpty
                 ? .applied(version: nil)
-                : .refused("the row still stands after it was deleted")
+                : .refused("the row is still there after it was deleted")
         }
         guard let texts = after.first else {
             return .refused(

@@ -262,7 +262,7 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
         case .corrected(let entry, let runID):
             "corrected again by ledger entry \(entry); undo run \(runID) first"
         case .outdated(let newest):
-            "Apple signed a newer statement at \(newest.rfc3339); the next run asks about the row"
+            "Apple signed a newer statement at \(newest.rfc3339); the next run checks the row"
         case .table(let why): why
         }
     }

@@ -201,10 +201,10 @@ enum CompanyLedgerLook: Hashable, Sendable {
     var text: String {
         switch self {
         case .agrees(let table):
-            "The ledger beside your table \(table) has the newest entry of the books."
+            "The ledger next to your table \(table) has the newest entry of trueup's database."
         case .lacksEntries(let problem): problem
         case .notLookedAt(let reason):
-            "The ledger beside your table was not looked at: \(reason)"
+            "The ledger next to your table was not checked: \(reason)"
         }
     }
 

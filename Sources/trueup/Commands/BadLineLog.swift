@@ -53,7 +53,7 @@ struct BadLineLog {
                 + (more > 0
                     ? " (the first \(Self.namedWhenRefusing) are named above; "
                         + "--bad-rows FILE or --json gives all)" : "")
-                + "; nothing was loaded. Mend the file, or leave bad lines out with --skip-bad-rows"
+                + "; nothing was loaded. Fix the file, or leave bad lines out with --skip-bad-rows"
         )
     }
 }

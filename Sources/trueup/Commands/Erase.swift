@@ -94,7 +94,7 @@ package struct Erase: Verb {
             erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
                 ?? "Nothing was erased. Add --execute to erase the payloads that are kept.")
         if found.events > 0 {
-            try invocation.show("\(found.events) messages of events are kept, too.")
+            try invocation.show("\(found.events) messages of events are kept as well.")
         }
         guard !standing.isEmpty else { return }
         try invocation.show(

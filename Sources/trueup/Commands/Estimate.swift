@@ -111,10 +111,10 @@ package struct EstimateReport {
                 + "\(customers.count) customers",
         ]
         if let quiet = questions.quiet {
-            lines.append("Quiet      \(quiet) rows that no reason names")
+            lines.append("Unchanged  \(quiet) rows that no reason names")
         }
         if !questions.excluded.isEmpty { lines.append("Excluded   " + excluded) }
-        lines += ["", "Questions, in rows"]
+        lines += ["", "Checks, in rows"]
         lines += reasons.isEmpty ? ["  none"] : reasonLines
         lines += ["", "Calls"] + callLines
         lines += ["", "Time       " + time]
@@ -136,7 +136,7 @@ package struct EstimateReport {
 
     private var reasonLines: [String] {
         TextTable.lines(
-            reasons.map { [$0.0.rawValue, String($0.1)] } + [["together", String(asked)]],
+            reasons.map { [$0.0.rawValue, String($0.1)] } + [["total", String(asked)]],
             rightAligned: [1])
     }
 
@@ -191,49 +191,50 @@ package struct EstimateReport {
         }
         if questions.unheld > 0 {
             notes.append(
-                "\(questions.unheld) of the questions are about subscriptions that a notification "
-                    + "named and no row holds.")
+                "\(questions.unheld) of the checks are about subscriptions that a notification named and "
+                    + "the table lacks.")
         }
         if questions.settledInRound > 0 {
             notes.append(
-                "\(questions.settledInRound) rows are settled by earlier runs of an unfinished round."
+                "Earlier runs of an unfinished full scan have checked \(questions.settledInRound) rows."
             )
         }
         if questions.judgedByStoppedRun > 0 {
             notes.append(
                 "An earlier run of this job was stopped after it had checked "
-                    + "\(questions.judgedByStoppedRun) rows. They are not among the questions: the "
-                    + "run goes on from there.")
+                    + "\(questions.judgedByStoppedRun) rows. They are not counted here: the run continues "
+                    + "after them.")
         } else if questions.goesOn {
             notes.append(
-                "An earlier run of this job was stopped. What it has checked is asked again where "
-                    + "the settings changed or a day has passed since.")
+                "An earlier run of this job was stopped. The run checks its rows again if the settings "
+                    + "changed or a day has passed since.")
         }
         return notes
     }
 
     private var counted: String {
         if let missing = copy?.notRead(job: job.name) {
-            return missing + " Until then nothing is known of its calls."
+            return missing + " Until then its calls are unknown."
         }
         guard let copy, let read = copy.refreshedAt else {
             return
-                "Rows and questions were counted in the database just now; nothing was asked of "
-                + "Apple."
+                "Rows and checks were counted in the database just now. Apple was not asked."
         }
-        return "Rows and questions were counted just now in the copy of your table \(copy.table) "
-            + "that was read \(read.rfc3339); nothing was asked of Apple."
+        return "Rows and checks were counted just now in the rows imported from your table "
+            + "\(copy.table) at \(read.rfc3339). Apple was not asked."
     }
 
     private var notificationNote: String {
         let past = questions.pastRuns
         guard !past.isEmpty else {
-            return "No run of this job has come to its end: how many pages of notifications there "
-                + "are, and what they add or settle, is unknown."
+            return
+                "No run of this job has reached its end, so the number of pages of notifications, and "
+                + "what they add or settle, are unknown."
         }
         guard past.contains(where: { $0.coverage != nil }) else {
-            return "Pages of notifications are those of the job's first run, which reads further "
-                + "back than the next; what they add or settle is unknown."
+            return
+                "The pages of notifications are those of the job's first run, which reads further back "
+                + "than the next. What they add or settle is unknown."
         }
         return "Pages of notifications, and what they add or settle, are those of the job's last "
             + "\(past.count) runs."

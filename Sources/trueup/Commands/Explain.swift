@@ -81,14 +81,14 @@ struct ExplainReport {
         var lines = [
             "Subscription \(PlainText.of(key.originalTransactionID)) of "
                 + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
-            "", "Our row" + (row.isEmpty ? ": none" : ""),
+            "", "Stored row" + (row.isEmpty ? ": none" : ""),
         ]
         lines += TextTable.lines(row, rightAligned: []) + [""]
         lines += TextTable.lines(
             [
-                ["last check", check], ["agenda", agenda],
+                ["last check", check], ["pending check", agenda],
                 explanation.absence.map { ["not found", absence($0)] },
-                explanation.nextQuestion(at: now).map { ["next question", $0.sentence] },
+                explanation.nextQuestion(at: now).map { ["next check", $0.sentence] },
             ].compactMap(\.self), rightAligned: [])
         lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
         lines += findings
@@ -110,21 +110,22 @@ struct ExplainReport {
 
     private var check: String {
         guard let record = explanation.check else {
-            return "none: no run has judged it, so the next one with the step walk asks about it"
+            return "none: no run has checked it, so the next one with the step walk does"
         }
         let clock =
-            record.check.clock.map { "that word ends by itself at \($0.rfc3339)" }
-            ?? "that word never ends by itself"
+            record.check.clock.map { "that statement ends by itself at \($0.rfc3339)" }
+            ?? "that statement never ends by itself"
         return "by the run of \(record.askedAt.rfc3339); "
-            + (record.check.signedDate.map { "Apple signed its word at \($0.rfc3339)" }
-                ?? "no signed word of Apple's")
+            + (record.check.signedDate.map { "Apple signed its statement at \($0.rfc3339)" }
+                ?? "without a signed statement of Apple's")
             + "; " + clock
             + (explanation.wasWrittenSince
-                ? "; somebody wrote to the row since, so the next run with the step walk asks" : "")
+                ? "; the row was written to since, so the next run with the step walk checks it"
+                : "")
     }
 
     private var agenda: String {
-        guard let owed = explanation.owed else { return "nothing is owed" }
+        guard let owed = explanation.owed else { return "nothing is pending" }
         return "\(owed.reason.rawValue) since \(owed.since.rfc3339)"
             + (owed.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
             + ", \(owed.attempts) \(owed.attempts == 1 ? "attempt" : "attempts")"
@@ -143,11 +144,11 @@ struct ExplainReport {
                     + known.findingID
             ]
             guard let finding = explanation.lastReported[known.findingID] else {
-                return lines + ["    both sides are no longer kept"]
+                return lines + ["    the values are no longer stored"]
             }
             lines.append(
                 "    \(finding.field.map { PlainText.of($0) + ": " } ?? "")"
-                    + "ours \(Self.shown(finding.localValue)), Apple's "
+                    + "stored \(Self.shown(finding.localValue)), Apple's "
                     + Self.shown(finding.appleValue)
                     + (finding.evidence.map { ", evidence \($0.hexadecimal)" } ?? ""))
             if let cause = finding.cause { lines.append("    " + PlainText.of(cause)) }
@@ -165,13 +166,13 @@ extension SubscriptionNight.Look {
     var sentence: String {
         switch self {
         case .asked(because: .some(let reason)): "asked, because of \"\(reason.rawValue)\""
-        case .asked(because: nil): "looked at, and a finding was reported; the reason is not kept"
-        case .judged: "judged: asked, or settled by a notification that agreed"
-        case .undecided(let reason): "not judged: \(PlainText.of(reason))"
-        case .inFlight: "left out as in flight: the row was signed less than \"settle\" before"
-        case .carried: "not judged; an open finding of an earlier night was carried on"
-        case .notAsked: "not judged: nothing is recorded, and the last check is older"
-        case .unknown: "not known: of matches only the last check is kept"
+        case .asked(because: nil): "checked, and a finding was reported; the reason is not stored"
+        case .judged: "checked: Apple was asked, or a notification agreed"
+        case .undecided(let reason): "not checked: \(PlainText.of(reason))"
+        case .inFlight: "excluded as in flight: Apple signed the row less than \"settle\" before"
+        case .carried: "not checked; an open finding of an earlier run was reported again"
+        case .notAsked: "not checked: nothing is recorded, and the last check is older"
+        case .unknown: "not known: of matches only the last check is stored"
         }
     }
 }
@@ -219,11 +220,13 @@ struct ExplainTimeLine {
         if let row {
             let both = row == check ? " and the last check rest" : " rests"
             events.append(
-                Event(at: row, what: "Apple", text: "signed what our row\(both) on"))
+                Event(at: row, what: "Apple", text: "signed the statement that the row\(both) on"))
         }
         if let check, check != row {
             events.append(
-                Event(at: check, what: "Apple", text: "signed what the last check rests on"))
+                Event(
+                    at: check, what: "Apple",
+                    text: "signed the statement that the last check rests on"))
         }
         return events
     }
@@ -249,7 +252,7 @@ struct ExplainTimeLine {
         }
         if let received = notification.receivedAt {
             events.append(
-                Event(at: received, what: "received", text: "\(name) reached our endpoint"))
+                Event(at: received, what: "received", text: "\(name) reached your endpoint"))
         }
         if let recovered = notification.recoveredAt {
             events.append(
@@ -264,7 +267,7 @@ struct ExplainTimeLine {
         var text = "\(known.kind) (\(known.severity)) first reported"
         if let finding {
             text +=
-                ": \(finding.field.map { PlainText.of($0) + ", " } ?? "")ours "
+                ": \(finding.field.map { PlainText.of($0) + ", " } ?? "")stored "
                 + "\(ExplainReport.shown(finding.localValue)), Apple's "
                 + ExplainReport.shown(finding.appleValue)
         }
@@ -287,7 +290,7 @@ struct ExplainTimeLine {
         return Event(
             at: entry.writtenAt, what: "correction",
             text: "entry \(entry.number) of run \(entry.runID)"
-                + (entry.undoOf.map { ", takes back entry \($0)" } ?? "")
+                + (entry.undoOf.map { ", reverts entry \($0)" } ?? "")
                 + (rules.isEmpty ? "" : ", by the rules of \(rules)")
                 + (entry.transactionID.map { ", period \(PlainText.of($0))" } ?? "") + ": "
                 + changes.joined(separator: ", ")
@@ -296,8 +299,8 @@ struct ExplainTimeLine {
     }
 
     private static func event(_ night: SubscriptionNight) -> Event {
-        let status = night.exitStatus.map { "ended with \($0.code)" } ?? "not ended"
-        let scope = night.narrowing.isEmpty ? "" : ", narrowed"
+        let status = night.exitStatus.map { "exit status \($0.code)" } ?? "not ended"
+        let scope = night.narrowing.isEmpty ? "" : ", partial"
         return Event(
             at: night.started, what: "run",
             text: "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
@@ -309,15 +312,17 @@ extension NextQuestion {
     /// In a sentence, for people.
     var sentence: String {
         guard let reason else {
-            return "none of its own: a new notification, a write to the row, the sample or the "
-                + "sweep of the job would bring it up"
+            return
+                "none is due: only a new notification, a write to the row, the sample or the sweep "
+                + "leads to one"
         }
         guard let from else {
             return "by the next run with the step walk, because of \"\(reason.rawValue)\""
         }
-        return "by the first run after \(from.rfc3339), when Apple's last word has ended by itself "
+        return
+            "by the first run after \(from.rfc3339), when Apple's last statement has ended by itself "
             + "(\"\(reason.rawValue)\"); before that only a new notification, a write to the row, "
-            + "the sample or the sweep of the job"
+            + "the sample or the sweep leads to one"
     }
 }
 

@@ -107,8 +107,9 @@ package struct Import: Verb {
         if settings.company.table != nil, !notifications {
             throw CommandFailure(
                 .usage,
-                "The rows stand in your own table (store.subscriptions in \(settings.file)), and a "
-                    + "run reads them there. Nothing was imported. Only --notifications can be.")
+                "The rows are in your own table (store.subscriptions in \(settings.file)), and a run "
+                    + "reads them there. Nothing was imported. Only --notifications can be imported."
+            )
         }
         guard !dryRun else {
             // Nothing is written, so nobody has to be waited for.
@@ -327,8 +328,8 @@ struct ImportOutcome {
         }
         if !isDryRun, intake.counts.inserted > 0 {
             remarks.append(
-                "The ids are unverified: they stand as the receipts claim them, without a status, "
-                    + "until a run has asked Apple (trueup estimate backfill, trueup run backfill)")
+                "The ids are unverified and have no status until a run has asked Apple (trueup "
+                    + "estimate backfill, trueup run backfill)")
         }
         return remarks
     }
@@ -403,7 +404,8 @@ struct ColumnMapArguments {
             // Our names hold no equals sign; those of a file may.
             guard let sign = argument.lastIndex(of: "="), sign > argument.startIndex else {
                 throw Mistake(
-                    description: "--map \(argument) is not COLUMN=OURS (the file's column, ours).")
+                    description:
+                        "--map \(argument) is not COLUMN=OURS (the file's column, then trueup's).")
             }
             let column = String(argument[..<sign])
             let target = String(argument[argument.index(after: sign)...])
@@ -417,7 +419,7 @@ struct ColumnMapArguments {
             guard known.contains(target) else {
                 let nearest = NearestName.suggestion(for: target, among: known)
                 throw Mistake(
-                    description: "--map \(argument): there is no column \(target) of ours; "
+                    description: "--map \(argument): trueup has no column \(target); "
                         + (nearest.map { "did you mean \($0)?" }
                             ?? "known are \(known.joined(separator: ", "))."))
             }

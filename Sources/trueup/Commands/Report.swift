@@ -158,7 +158,7 @@ package struct Report: Verb {
     private static func start(of date: String) throws -> Timestamp {
         guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
             throw CommandFailure(
-                .usage, "\"\(PlainText.of(date))\" is no date such as 2026-11-20")
+                .usage, "\"\(PlainText.of(date))\" is not a date such as 2026-11-20")
         }
         return first
     }
@@ -197,7 +197,7 @@ package struct Report: Verb {
         guard RenderedRun.fileNames.contains(name) else {
             let reason =
                 RenderedRun.missingNames.contains(name)
-                ? "\(name) stands in the run's report folder only"
+                ? "\(name) is in the run's report folder only"
                 : "a report has no file \"\(PlainText.of(name))\""
             throw CommandFailure(
                 .usage,

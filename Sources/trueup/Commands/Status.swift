@@ -96,18 +96,18 @@ package struct StatusReport {
         lines += passLines
         if overview.judgedRows > 0 {
             lines.append(
-                "Judged     \(overview.judgedRows) rows; Apple's oldest word about one is of "
+                "Checked    \(overview.judgedRows) rows; Apple's oldest statement about one is of "
                     + (overview.oldestCheck.map(moment) ?? "an unknown time"))
         }
         if overview.checkedByStoppedRuns > 0 {
             lines.append(
                 "Stopped    \(overview.checkedByStoppedRuns) rows were checked by a run that was "
-                    + "stopped; the next run of its job goes on with them")
+                    + "stopped; the next run of its job continues after them")
         }
         if overview.owed > 0 {
-            lines.append("Owed       \(overview.owed) questions to Apple, for the next run")
+            lines.append("Pending    \(overview.owed) checks for the next run")
         }
-        if !overview.outbox.isEmpty { lines.append("Telling    " + telling) }
+        if !overview.outbox.isEmpty { lines.append("Events     " + telling) }
         let kept = overview.bookkeeping.filter { $0.rows > 0 }
         if !kept.isEmpty { lines += ["", "Bookkeeping"] + bookkeepingLines(kept) }
         lines.append("")
@@ -138,7 +138,7 @@ package struct StatusReport {
     /// How old the copy is that everything here is about.
     private var copied: String {
         guard let copy else { return "" }
-        return "; a copy of your table \(copy.table), "
+        return "; imported from your table \(copy.table), "
             + (copy.refreshedAt.map { "read \(moment($0))" } ?? "not read yet")
     }
 
@@ -156,7 +156,7 @@ package struct StatusReport {
 
     private var telling: String {
         let outbox = overview.outbox
-        var parts = ["\(outbox.told) told"]
+        var parts = ["\(outbox.told) delivered"]
         if outbox.waiting > 0 {
             parts.append(
                 "\(outbox.waiting) waiting"
@@ -166,7 +166,7 @@ package struct StatusReport {
             parts.append("\(outbox.givenUp) given up (\"trueup tell --retry-given-up\")")
         }
         if outbox.erased > 0 {
-            parts.append("\(outbox.erased) erased before anybody was told")
+            parts.append("\(outbox.erased) erased before delivery")
         }
         if let error = outbox.lastError { parts.append("last failure: \(error)") }
         return parts.joined(separator: "; ")
@@ -410,7 +410,7 @@ extension StatusReport {
             if let throttle = live.throttle { lines.append(throttle.sentence) }
             if let pause = live.pause {
                 lines.append(
-                    pause.sentence + (resumption.map { "; go on with: " + $0 } ?? ""))
+                    pause.sentence + (resumption.map { "; continue: " + $0 } ?? ""))
             } else if let wait = live.wait, wait.until > now {
                 lines.append(PlainText.of(wait.sentence))
             }

@@ -100,10 +100,10 @@ package struct Undo: Verb {
         guard common.json else {
             let why =
                 counts.done + counts.conflicts > 0
-                ? "of run \(runID)'s corrections, \(counts.done) were taken back before, "
-                    + "\(counts.conflicts) cannot be." : "run \(runID) corrected no row."
+                ? "of run \(runID)'s corrections, \(counts.done) were reverted before, "
+                    + "\(counts.conflicts) cannot be reverted." : "run \(runID) corrected no row."
             try invocation.show(
-                "Nothing to take back (exit status \(status.code)): \(why) Nothing was changed."
+                "Nothing to revert (exit status \(status.code)): \(why) Nothing was changed."
             )
             for conflict in counts.named {
                 try invocation.show("  - " + conflict)
@@ -141,7 +141,7 @@ final class UndoListing {
     private func begin() throws {
         guard isJSON else {
             try invocation.show(
-                "Undo of run \(runID), newest first. Nothing is changed by looking.")
+                "Undo of run \(runID), newest first. Nothing is changed yet.")
             try invocation.show("")
             return try invocation.show(
                 Self.columns("entry", "subscription", "field", "holds", "goes back to"))
@@ -164,16 +164,16 @@ final class UndoListing {
         if isFirst {
             // A table without lines would have to be understood.
             guard isJSON else {
-                return try invocation.show("Nothing to take back: run \(runID) corrected no row.")
+                return try invocation.show("Nothing to revert: run \(runID) corrected no row.")
             }
             try begin()
         }
         guard isJSON else {
             try invocation.show("")
             try invocation.show(
-                "\(counts.ready) can be taken back, \(counts.done) were before, "
-                    + "\(counts.conflicts) cannot.")
-            if counts.ready > 0 { try invocation.show("To do it: " + execution) }
+                "\(counts.ready) corrections can be reverted, \(counts.done) were reverted before, "
+                    + "\(counts.conflicts) cannot be reverted.")
+            if counts.ready > 0 { try invocation.show("To revert them: " + execution) }
             return
         }
         let rest = CanonicalJSON.object([
@@ -191,7 +191,7 @@ final class UndoListing {
             ?? entry.subscription.originalTransactionID
         switch item.standing {
         case .done(_, let run):
-            return [Self.columns(number, id, "taken back before, by run \(run)")]
+            return [Self.columns(number, id, "reverted before, by run \(run)")]
         case .conflict(let why): return [Self.columns(number, id, "conflict: \(why)")]
         case .ready(let correction):
             switch correction.action {

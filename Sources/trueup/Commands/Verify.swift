@@ -220,7 +220,7 @@ struct VerifyReport {
             ? counted(run.corrections, "correction")
             : "\(run.reverifiedCorrections) of \(counted(run.corrections, "correction"))"
         text += " re-verified" + (run.roots.isEmpty ? "" : " against \(names(of: run.roots))")
-        if run.undone > 0 { text += ", \(run.undone) taken back" }
+        if run.undone > 0 { text += ", \(run.undone) reverted" }
         if run.onErased > 0 { text += ", \(run.onErased) on erased payloads" }
         return text + ", " + findings + erased
     }
@@ -275,8 +275,8 @@ struct VerifyReport {
         }
         if result.tombstones > 0 {
             lines.append(
-                "\(Self.counted(result.tombstones, "payload")) erased on purpose: their tombstones "
-                    + "stand, what they said cannot be verified again")
+                "\(Self.counted(result.tombstones, "payload")) were erased. Their tombstones are "
+                    + "there; what they said can no longer be verified")
         }
         for root in result.roots.sorted() where !root.isApple {
             lines.append(
@@ -291,8 +291,8 @@ struct VerifyReport {
             // What stands for the head of an empty ledger is in every chain and proves nothing.
             let head = newest.ledgerHead.flatMap { $0 == LedgerEntry.firstPreviousHash ? nil : $0 }
             lines += [
-                "Write this down, away from this machine; nothing up to \(PlainText.of(newest.runID)) can then",
-                "be taken away or written anew unseen (trueup verify --anchor DIGEST):",
+                "Keep these in another place: then nothing up to \(PlainText.of(newest.runID)) can be removed",
+                "or rewritten unnoticed (trueup verify --anchor DIGEST):",
                 "  manifest     \(digest)",
                 "  ledger head  \(head ?? "none yet: nothing was corrected")",
             ]

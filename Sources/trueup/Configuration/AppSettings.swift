@@ -32,14 +32,14 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
     static let declared: [Setting<AppSettings>] = [
         Setting(
             "bundle_id", \.bundleID, .word, newPass: .yes, absent: .required,
-            example: "com.example.app", "which app; each app and environment stands once"),
+            example: "com.example.app", "which app; each app and environment is listed once"),
         Setting(
             "app_apple_id", \.appAppleID, .optional(.appleNumber), newPass: .yes,
             absent: .requiredUnless("required for production"), example: "1234567890",
             "from App Store Connect, App Information"),
         Setting(
             "environment", \.environment, .appStoreEnvironment, newPass: .yes, absent: .required,
-            "which App Store to ask; never inferred, never a fallback"),
+            "which App Store; trueup never infers it and never tries another"),
         Setting(
             "issuer_id", \.issuerID, .word, newPass: .no, absent: .required,
             example: "57246542-96fe-1a63-e053-0824d011072a",
@@ -67,7 +67,8 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
                 key: "endpoint", form: "`https://host` of Apple, or a loopback address",
                 absence: .words("Apple's host of the environment"),
                 examples: ["https://127.0.0.1:8443"],
-                meaning: "whom to ask; this machine only for rehearsals", beginsNewPass: true),
+                meaning: "the server; one on this machine is for rehearsals only",
+                beginsNewPass: true),
             digested: { .string($0.endpoint.url) },
             read: { value, app throws(ConfigurationError) in
                 app.endpoint = try EndpointURL(value, environment: app.environment)
@@ -78,13 +79,13 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
         Setting(
             "proxy", \.proxy, .optional(.proxy), newPass: .no,
             example: "http://proxy.internal:3128",
-            "the way to Apple, where there is no direct one"),
+            "the proxy to Apple, if there is no direct way"),
         Setting(
             "trusted_roots", \.trustedRoots, .trustedRoots, newPass: .yes,
-            "whom signed payloads must come from; files for a loopback endpoint only"),
+            "the roots to which signed payloads must lead; files for a loopback endpoint only"),
         Setting(
             "revocation", \.revocation, .choice, newPass: .yes,
-            "ask by OCSP whether Apple's certificates are revoked; soft goes on without an answer "
+            "ask by OCSP whether Apple's certificates are revoked; soft continues without an answer "
                 + "and says so, hard leaves such rows undecided"),
         Setting(
             "evidence_retention", \.evidenceRetentionMilliseconds, .optional(.duration),
@@ -161,11 +162,12 @@ extension AppSettings {
                 suggestion: "add key_file: keys/SubscriptionKey_….p8, or key_env: NAME")
         case (.some, .some):
             throw mapping.error(
-                "key_env", "stands beside key_file", suggestion: "keep exactly one of them")
+                "key_env", "cannot be used together with key_file",
+                suggestion: "keep exactly one of them")
         }
         if !endpoint.isLoopback, !Self.isUUID(issuerID) {
             throw mapping.error(
-                "issuer_id", "is no UUID: \"\(issuerID)\"",
+                "issuer_id", "is not a UUID: \"\(issuerID)\"",
                 suggestion: "copy it from App Store Connect, for example "
                     + "57246542-96fe-1a63-e053-0824d011072a")
         }
@@ -173,7 +175,8 @@ extension AppSettings {
             mapping.value("requests_per_second") != nil
         {
             throw mapping.error(
-                "requests_per_second", "stands beside quota_share, which it replaces",
+                "requests_per_second",
+                "cannot be used together with quota_share, which it replaces",
                 suggestion: "keep exactly one of them")
         }
         let limit = Self.documentedRequestsPerSecond(in: environment)
@@ -256,7 +259,7 @@ extension SettingForm where Value == KeySource {
 extension SettingForm where Value == Double {
     static var quotaShare: SettingForm {
         share.refusing(
-            "must be more than 0, or nothing can be asked", words: "share, above 0, at most 1"
+            "must be more than 0", words: "share, above 0, at most 1"
         ) { $0 <= 0 }
     }
 
@@ -309,7 +312,7 @@ extension SettingForm where Value == [RootSetting] {
                 for entry in try value.list() {
                     let text = try entry.text("apple or a path")
                     let root: RootSetting = text == "apple" ? .apple : .file(try entry.path())
-                    guard !roots.contains(root) else { throw entry.error("stands twice") }
+                    guard !roots.contains(root) else { throw entry.error("is listed twice") }
                     roots.append(root)
                 }
                 return roots

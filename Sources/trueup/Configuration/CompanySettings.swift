@@ -60,8 +60,8 @@ extension CompanySettings {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.subscriptions",
                 problem: isOnServer
-                    ? "is missing beside a store.url of PostgreSQL"
-                    : "is missing beside store.books",
+                    ? "is missing next to a store.url of PostgreSQL"
+                    : "is missing next to store.books",
                 suggestion: isOnServer
                     ? "say how your table is read; docs/mappings/README.md"
                     : "say how your table is read, or leave store.books out; "
@@ -72,14 +72,14 @@ extension CompanySettings {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
                 problem: "names the same file as store.url",
-                suggestion: "the books are a file of their own")
+                suggestion: "trueup's database is a file of their own")
         }
         // A link is another name of one file.
         guard !FileSystemFacts.isSameFile(resolved, path) else {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
                 problem: "is the same file as store.url under another name: a link",
-                suggestion: "the books are a file of their own")
+                suggestion: "trueup's database is a file of their own")
         }
         source = try Self.source(path, file: file)
         booksPath = resolved
@@ -90,33 +90,34 @@ extension CompanySettings {
     private mutating func place(
         besideServer isOnServer: Bool, file: String
     ) throws(ConfigurationError) -> String {
-        let inFile = "name the file for the job's own books: \"books: sqlite:books.sqlite\""
+        let inFile = "name the file for trueup's own database: \"books: sqlite:books.sqlite\""
         switch books {
         case .file(let path) where !PostgresAddress.isURL(path):
             guard copyPath == nil else {
                 throw ConfigurationError(
                     file: file, line: nil, key: "store.copy",
-                    problem: "is given, and the books are a file already",
-                    suggestion: "leave store.copy out, or put the books on the server: "
+                    problem: "is given, and trueup's database is a file already",
+                    suggestion: "leave store.copy out, or put trueup's database on the server: "
                         + "\"books: postgres:\(BooksPlace.defaultName)\"")
             }
             return path
         case .file:
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books", problem: "must not be another server",
-                suggestion: "\"books: postgres:\(BooksPlace.defaultName)\" puts them beside your "
+                suggestion: "\"books: postgres:\(BooksPlace.defaultName)\" puts them next to your "
                     + "table; or " + inFile)
         case .server(let name) where isOnServer: booksName = name
         case .server:
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
-                problem: "stands on a server, and store.url names none", suggestion: inFile)
+                problem: "is on a server, and store.url names none", suggestion: inFile)
         case nil:
             guard isOnServer else {
                 throw ConfigurationError(
                     file: file, line: nil, key: "store.books",
                     problem: mapping == nil
-                        ? "is missing beside store.copy" : "is missing beside store.subscriptions",
+                        ? "is missing next to store.copy"
+                        : "is missing next to store.subscriptions",
                     suggestion: inFile)
             }
             booksName = BooksPlace.defaultName
@@ -194,7 +195,7 @@ extension SettingForm where Value == BooksPlace {
                 let name = String(text.dropFirst("postgres:".count))
                 guard (1...63).contains(name.utf8.count), name.utf8.allSatisfy(isOfName) else {
                     throw value.error(
-                        "must name the books by letters, digits, \"-\", \"_\" and \".\"",
+                        "must name trueup's database by letters, digits, \"-\", \"_\" and \".\"",
                         suggestion: "write for example postgres:main, or sqlite:books.sqlite; the "
                             + "server is that of store.url")
                 }

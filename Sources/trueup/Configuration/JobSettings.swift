@@ -34,31 +34,31 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
             "check leaves a plan for \"trueup apply\" instead"),
         Setting(
             "coverage", \.coverage, .choice, newPass: .yes,
-            "delta = who may have changed, at Apple or in our table + a slow sweep + a sample; full = everyone"
+            "delta = rows that may have changed, at Apple or in the table + a slow sweep + a sample; full = every row"
         ),
         Setting(
             "history", \.history, .choice, newPass: .yes,
             "whether Apple's transaction history is read"),
         Setting(
             "sweep_days", \.sweepDays, .wholeNumber(in: 1...3650), newPass: .no,
-            "a row that entitles or is in billing retry has Apple's signed word (an answer, or a notification that agrees) at least this often"
+            "how often Apple's signed statement (an answer, or a notification that agrees) confirms a row that is active or in billing retry"
         ),
         Setting(
             "sweep_ended_days", \.sweepEndedDays, .wholeNumber(in: 1...3650), newPass: .no,
             "every other row"),
         Setting(
             "sample", \.sample, .sample, newPass: .no,
-            "quiet rows asked at random each night: a number, or a share below 1"),
+            "unchanged rows that each run draws at random and checks: a number, or a share below 1"),
         Setting(
             "settle", \.settleMilliseconds, .duration, newPass: .yes,
-            "rows whose signed_date is younger are left alone as in flight"),
+            "rows with a younger signed_date are excluded as in flight"),
         Setting(
             "max_duration", \.maxDurationMilliseconds,
-            .duration(not0: "must be more than nothing, or the run ends before it begins"),
-            newPass: .no, "then the run stops, says what is left, and the next one goes on"),
+            .duration(not0: "must be more than 0, or the run ends before it begins"),
+            newPass: .no, "after this the run stops and says what is left; the next one continues"),
         Setting(
             "max_outage", \.maxOutageMilliseconds, .duration, newPass: .no,
-            "an endpoint that does not work is waited for this long"),
+            "how long to wait for a failing endpoint"),
         Setting(
             "fail_on", \.failOn, .choice, newPass: .yes,
             "open findings of this severity or above make a run exit with 2 (no finding has severity low so far); new-… counts only those that no earlier run has reported"
@@ -100,11 +100,11 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
                 "overlap", \.overlapMilliseconds, .duration, newPass: .yes,
                 "re-read behind the watermark, as notifications show up late"),
             Setting(
-                "lookback", \.lookbackMilliseconds, .duration(not0: "must be more than nothing"),
-                newPass: .yes, "on the very first run; kept inside what Apple remembers"),
+                "lookback", \.lookbackMilliseconds, .duration(not0: "must be more than 0"),
+                newPass: .yes, "the same on the very first run; limited to what Apple keeps"),
             Setting(
                 "inbox", \.inbox, .choice, newPass: .yes,
-                "without an inbox nothing can be called lost"),
+                "imported = received notifications are imported, so that lost ones are found"),
         ]
 
         init() {}
@@ -254,7 +254,7 @@ extension SettingForm where Value == [JobStep] {
                 for entry in try value.list() {
                     let step: JobStep = try entry.choice()
                     guard !steps.contains(step) else {
-                        throw entry.error("\(step.rawValue) stands twice")
+                        throw entry.error("\(step.rawValue) is listed twice")
                     }
                     steps.append(step)
                 }

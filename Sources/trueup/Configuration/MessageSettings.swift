@@ -28,7 +28,8 @@ package struct MessageSettings: Hashable, Sendable, SettingsSection {
     static let declared: [Setting<MessageSettings>] = [
         Setting(
             "when", \.occasion, .choice, newPass: .no,
-            "problems = after a run that ended with anything but 0, or 5 without the step walk"),
+            "problems = after a run that exited with another status than 0, or 5 without the step walk"
+        ),
         Setting(
             "webhook", \.webhook, .optional(.webhook), newPass: .no, absent: .words("none"),
             example: "\"https://chat.example.com/hooks/trueup\"", "where the message is posted"),
@@ -49,11 +50,11 @@ package struct MessageSettings: Hashable, Sendable, SettingsSection {
             example: "[oncall@example.com]", "who gets a mail"),
         Setting(
             "mail_from", \.sender, .address, newPass: .no, example: "trueup@example.com",
-            "from whom it is"),
+            "the sender"),
         Setting(
             "sendmail", \.sendmail, .optional(.path), newPass: .no,
             absent: .words("`\(usualSendmail)`"), example: "/usr/bin/msmtp",
-            "the program that takes mails over; a rehearsal sends none by the usual one"),
+            "the program that accepts mails; a rehearsal does not use the default one"),
         Setting(
             "link", \.link, .optional(.link), newPass: .no, absent: .words("none"),
             example: "\"https://reports.example.com/{day}/{run}\"",
@@ -73,7 +74,8 @@ extension MessageSettings {
         for (key, other) in [("webhook_env", "webhook"), ("secret_env", "secret_file")]
         where mapping.value(key) != nil && mapping.value(other) != nil {
             throw mapping.error(
-                key, "stands beside \(other)", suggestion: "keep exactly one of them")
+                key, "cannot be used together with \(other)", suggestion: "keep exactly one of them"
+            )
         }
     }
 }
@@ -94,7 +96,7 @@ extension SettingForm where Value == String {
                 let text = try value.text("a mail address")
                 guard Mail.isAddress(text) else {
                     throw value.error(
-                        "is no plain mail address",
+                        "is not a plain mail address",
                         suggestion: "write for example oncall@example.com, without a name")
                 }
                 return text

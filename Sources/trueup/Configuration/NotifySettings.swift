@@ -42,7 +42,7 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
             "timeout", \.timeoutMilliseconds, .attemptTimeout, newPass: .no, "of one attempt"),
         Setting(
             "events", \.events, .events, newPass: .no, absent: .words("all but `first_fill`"),
-            "which corrections are told"),
+            "which corrections are delivered"),
     ]
 
     init() {}
@@ -89,7 +89,7 @@ package struct WebhookURL: Hashable, Sendable, CustomStringConvertible {
         }
         guard parts.scheme == "https" || parts.isLoopback else {
             throw value.error(
-                "is not https: what is told could be read and changed on its way",
+                "is not https, so events could be read and changed on their way",
                 suggestion: "write https://; http is for loopback addresses only")
         }
         origin = parts.origin
@@ -119,8 +119,8 @@ extension NotifySettings {
             guard url.isLoopback || !isRehearsal else {
                 throw mapping.error(
                     "url",
-                    "\(url) is not on this machine, but an app asks a server on this machine: a "
-                        + "rehearsal must not be told to anybody",
+                    "\(url) is not on this machine, but an app uses a server on this machine: a "
+                        + "rehearsal must not send events to another machine",
                     suggestion: "leave tell out, or use a loopback address")
             }
             try checkSecret(mapping)
@@ -132,7 +132,8 @@ extension NotifySettings {
         case (nil, .some):
             for key in ["secret_env", "secret_file", "ca_file"] where mapping.value(key) != nil {
                 throw mapping.error(
-                    key, "stands beside command, which needs none", suggestion: "leave it out")
+                    key, "cannot be used together with command, which needs none",
+                    suggestion: "leave it out")
             }
         case (nil, nil):
             throw mapping.error(
@@ -140,7 +141,8 @@ extension NotifySettings {
                 suggestion: "add url: https://…, or command: [/path/to/program]")
         case (.some, .some):
             throw mapping.error(
-                "command", "stands beside url", suggestion: "keep exactly one of them")
+                "command", "cannot be used together with url",
+                suggestion: "keep exactly one of them")
         }
     }
 
@@ -153,7 +155,8 @@ extension NotifySettings {
                 suggestion: "add secret_env: TRUEUP_TELL_SECRET, or secret_file: PATH")
         case (.some, .some):
             throw mapping.error(
-                "secret_env", "stands beside secret_file", suggestion: "keep exactly one of them")
+                "secret_env", "cannot be used together with secret_file",
+                suggestion: "keep exactly one of them")
         }
     }
 }
@@ -221,7 +224,7 @@ extension SettingForm where Value == Set<BillingEvent> {
                 var events: Set<BillingEvent> = []
                 for entry in try value.list() {
                     guard events.insert(try entry.choice()).inserted else {
-                        throw entry.error("stands twice")
+                        throw entry.error("is listed twice")
                     }
                 }
                 return events

@@ -32,7 +32,7 @@ package enum PrivateKeyFile {
         case .file(let path):
             let file = ProtectedFile(
                 path: path, key: "key_file", alternative: "key_env", what: "the .p8 file",
-                remedy: "put the .p8 from App Store Connect there, or mend the path")
+                remedy: "put the .p8 from App Store Connect there, or correct the path")
             return try pem(try file.text(environment), file: path, key: "key_file")
         case .environment(let name):
             guard let text = environment[name], !text.isEmpty else {
@@ -82,7 +82,7 @@ enum NotifySecret {
             text = try ProtectedFile(
                 path: path, key: key, alternative: section + ".secret_env",
                 what: "the secret's file",
-                remedy: "put the secret there, or mend the path"
+                remedy: "put the secret there, or correct the path"
             ).text(environment)
         case .environment(let name):
             (file, key) = ("environment", name)
@@ -90,7 +90,7 @@ enum NotifySecret {
                 throw ConfigurationError(
                     file: file, key: name,
                     problem: "is not set, but \(section).secret_env names it",
-                    suggestion: "set it to the secret that the receiver knows, too")
+                    suggestion: "set it to the secret that the receiver knows as well")
             }
             text = value
         }

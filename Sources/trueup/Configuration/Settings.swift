@@ -45,21 +45,22 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             [
                 Setting(
                     "url", \.databasePath, .storeURL, newPass: .yes, variable: "TRUEUP_STORE_URL",
-                    "the database, with your rows and the job's own books"),
+                    "the database, with your rows and trueup's own records"),
                 Setting(
                     "books", \.company.books, .optional(.booksPlace), newPass: .yes,
                     absent: .words("in `url`"), example: "sqlite:books.sqlite",
                     variable: "TRUEUP_STORE_BOOKS",
-                    "the job's own books beside a table of yours: a file, or a name in PostgreSQL"),
+                    "trueup's own database next to a table of yours: a file, or a name in PostgreSQL"
+                ),
                 Setting(
                     "copy", \.company.copyPath, .optional(.path), newPass: .no,
                     absent: .words("`\(CompanySettings.defaultCopy)`"),
                     example: "books-copy.sqlite",
-                    "where this machine keeps its copy of books in PostgreSQL"),
+                    "where this machine keeps its local cache of a database in PostgreSQL"),
                 Setting(
                     "subscriptions", \.company.mapping, .optional(.tableMapping), newPass: .yes,
                     absent: .words("the table is trueup's own"),
-                    "how the table in url that is your own is read and written; "
+                    "how your own table in url is read and written; "
                         + "docs/mappings/README.md"),
             ],
             // Not member by member: earlier versions wrote it so, and what they began goes on.
@@ -73,9 +74,9 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             ], "where reports are written"),
         Setting(
             SettingDescription(
-                key: "tell", form: "keys and values", absence: .words("nobody is told"),
+                key: "tell", form: "keys and values", absence: .words("no events"),
                 examples: ["{command: [/usr/local/bin/on-correction]}"],
-                meaning: "whom to tell of every correction, by a command or over HTTPS; "
+                meaning: "who gets an event for every correction, by a command or over HTTPS; "
                     + "docs/webhooks.md",
                 nested: NotifySettings.declared.map(\.description), alias: "notify"),
             digested: nil
@@ -101,19 +102,19 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                 Setting(
                     "success", \.ping.success, .optional(.webhook), newPass: .no,
                     absent: .words("none"), example: "\"https://ping.example.com/{job}\"",
-                    "is called when a run has ended with 0, or with 5 without the step walk"),
+                    "is called when a run has exited with 0, or with 5 without the step walk"),
                 Setting(
                     "failure", \.ping.failure, .optional(.webhook), newPass: .no,
                     absent: .words("none"), example: "\"https://ping.example.com/{job}/fail\"",
-                    "is called when a run has ended with any other status"),
+                    "is called when a run has exited with any other status"),
             ],
             "addresses of a service that waits for signs of life; {job} stands for the job's name, {apps} for the run's apps; docs/monitoring.md"
         ),
         Setting(
             SettingDescription(
-                key: "message", form: "keys and values", absence: .words("nobody gets a message"),
+                key: "message", form: "keys and values", absence: .words("no messages"),
                 examples: ["{mail_to: [oncall@example.com]}"],
-                meaning: "who gets a message of how a run ended, by a webhook or by mail; "
+                meaning: "who gets a message about how a run ended, by a webhook or by mail; "
                     + "docs/alerts.md",
                 nested: MessageSettings.declared.map(\.description)),
             digested: nil

@@ -56,7 +56,7 @@ enum SettingsFile {
         let (bytes, status) = try contents(ofFileAt: path, absent: suggestion)
         if status.st_mode & S_IFMT == S_IFREG, status.st_mode & S_IWOTH != 0 {
             throw ConfigurationError(
-                file: path, problem: "everybody may write this file",
+                file: path, problem: "every user may write this file",
                 suggestion: "run: chmod o-w \(path)")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -71,7 +71,8 @@ enum SettingsFile {
         ofFileAt path: String, key: String
     ) throws(ConfigurationError) -> [UInt8] {
         do throws(ConfigurationError) {
-            return try contents(ofFileAt: path, absent: "put the file there or mend the path").bytes
+            return try contents(ofFileAt: path, absent: "put the file there or correct the path")
+                .bytes
         } catch {
             var named = error
             named.key = key
@@ -177,7 +178,7 @@ enum YAMLDocument {
         }
         return ConfigurationError(
             file: file, line: second.map { $0 + 1 } ?? firstLine, key: key,
-            problem: "stands twice"
+            problem: "is listed twice"
                 + (second == nil ? "" : " (first in line \(firstLine))"),
             suggestion: "keep one of them")
     }

@@ -44,7 +44,7 @@ struct SettingsMapping {
         }
         guard values[key] == nil else {
             throw ConfigurationError(
-                file: file, line: line, key: fullPath(of: key), problem: "stands twice",
+                file: file, line: line, key: fullPath(of: key), problem: "is listed twice",
                 suggestion: "keep one of them")
         }
         values[key] = SettingsValue(

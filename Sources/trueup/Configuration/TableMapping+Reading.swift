@@ -16,7 +16,7 @@ extension TableMapping {
         if let status = mapping.value("status") {
             guard columns[.status] == nil else {
                 throw status.error(
-                    "stands in store.subscriptions.columns, too", suggestion: "keep one of them")
+                    "is in store.subscriptions.columns as well", suggestion: "keep one of them")
             }
             let read = try status.status()
             all[.status] = read.column
@@ -98,7 +98,7 @@ extension SettingsValue {
         guard case .mapping = node else {
             guard field.form != .time else {
                 throw error(
-                    "does not say in which form the time stands",
+                    "does not say in which form the time is stored",
                     suggestion: "write \"{column: \(try columnName()), form: timestamptz}\"; forms "
                         + "of times: \(FormWord.ofTimes)")
             }
@@ -108,7 +108,7 @@ extension SettingsValue {
         if field != .environment, let words = mapping.value("words") {
             throw words.error(
                 "stands for \(field.rawValue)",
-                suggestion: "only environment and status have words; status beside columns")
+                suggestion: "only environment and status have words; status next to columns")
         }
         if let constant = mapping.value("constant") {
             guard TableMapping.key.contains(field), field != .originalTransactionID else {
@@ -122,7 +122,7 @@ extension SettingsValue {
         let form = try mapping.form(of: field, hasWords: false)
         guard let path = mapping.value("path") else { return .column(name, form) }
         guard !TableMapping.key.contains(field) else {
-            throw path.error("a part of the key cannot stand inside of JSON")
+            throw path.error("a part of the key cannot be inside JSON")
         }
         let names = try path.text("names with dots between them").split(separator: ".")
             .map(String.init)
@@ -297,7 +297,8 @@ extension SettingsMapping {
             case .uuid: .uuid
             }
         if word != .timestamp, let zone = self.value("zone") {
-            throw zone.error("stands beside a form that has none", suggestion: "leave it out")
+            throw zone.error(
+                "cannot be used together with a form that has none", suggestion: "leave it out")
         }
         guard form.fits(field.form, hasWords: hasWords) else {
             throw value.error("\"\(word.rawValue)\" cannot hold \(field.rawValue)")
@@ -331,7 +332,7 @@ extension SettingsValue {
             data.count < ZoneFiles.mostBytes
         else {
             throw error(
-                "\"\(name)\" is no zone of this machine",
+                "\"\(name)\" is not a zone of this machine",
                 suggestion: "write UTC, an offset such as +02:00, or a file of \(ZoneFiles.folder) "
                     + "(package tzdata) such as Europe/Berlin")
         }

@@ -314,8 +314,9 @@ package enum CertificateEnds {
         }
         return .warning(
             "certificates", app, "\(name) ends on \(end.utcDay), \(inDays(end, now))",
-            fix: "nothing here: the root is trusted, not the intermediate. Expect Apple to change "
-                + "it, and look at verification failures in the reports of these weeks")
+            fix:
+                "nothing now: trueup trusts the root, not the intermediate. Expect Apple to change the "
+                + "intermediate, and check the reports of those weeks for verification failures")
     }
 
     private static func isSoon(_ end: Timestamp, _ now: Timestamp) -> Bool {

@@ -36,13 +36,13 @@ struct CompanyChecks {
             return .failed("table", nil, gap, fix: nil, .config)
         }
         guard let entry = try await books.entryToAdopt(from: link) else {
-            return .ok("table", nil, "the ledger there has the newest entry of the books")
+            return .ok("table", nil, "the ledger there has the newest entry of trueup's database")
         }
         return .warning(
             "table", nil,
-            "the books lack the ledger there from entry \(entry) on: a run was killed, or the books "
+            "trueup's database lacks the ledger there from entry \(entry) on: a run was killed, or trueup's database "
                 + "were put back to an earlier state",
-            fix: "nothing: the next run that writes takes over what they lack, and says so")
+            fix: "nothing: the next run that writes imports what they lack, and says so")
     }
 
     private func lines(
@@ -70,7 +70,7 @@ struct CompanyChecks {
         if writes, let obstacle = try database.obstacleToLedger() {
             lines.append(
                 .failed(
-                    "table", nil, "no ledger can be kept beside \(mapping.table): \(obstacle)",
+                    "table", nil, "no ledger can be kept next to \(mapping.table): \(obstacle)",
                     fix: "do that, or set mode: check", .config))
         }
         return lines + (try rows(of: database, mapping))
@@ -224,7 +224,7 @@ struct RowChecks {
                 .ok(
                     "rows", nil,
                     areCopied
-                        ? "none in the books yet; a run reads your table"
+                        ? "none in trueup's database yet; a run reads your table"
                         : "none yet; \"trueup import\" loads them")
             ]
         }
@@ -242,7 +242,7 @@ struct RowChecks {
             guard !judged.isEmpty else {
                 // Such a run ends, too, but only once Apple has accepted the key.
                 return .failed(
-                    "rows", nil, detail + ", which is not configured; no row can be judged",
+                    "rows", nil, detail + ", which is not configured; no row can be checked",
                     fix: fix, stopped.isEmpty ? .incomplete : .guarded)
             }
             guard !stopped.isEmpty else {

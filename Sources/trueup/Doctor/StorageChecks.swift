@@ -37,8 +37,8 @@ struct StorageChecks {
             let books = try Books(settings)
             if let place = books.place, let obstacle = try books.obstacle(mayWrite: true) {
                 let diagnosis = Diagnosis.failed(
-                    "database", nil, "the books in \(place): \(obstacle)",
-                    fix: "mend it; no run begins before, and nothing is changed", .config)
+                    "database", nil, "trueup's database in \(place): \(obstacle)",
+                    fix: "correct it; no run begins before, and nothing is changed", .config)
                 return (diagnosis, nil)
             }
             store = try books.openToRead(at: now)
@@ -58,7 +58,7 @@ struct StorageChecks {
     private func held(by lock: ForeignLock) -> Diagnosis {
         let program = lock.program.map { " (\($0))" } ?? ""
         let holder = lock.process.map { "process \($0)\(program)" } ?? "another program"
-        let what = lock.excludesReaders ? "nobody else can even read it" : "no run could write"
+        let what = lock.excludesReaders ? "no other user can read it" : "no run could write"
         return .failed(
             "database", nil,
             "\(holder) has kept \(settings.databasePath) locked for "
@@ -104,7 +104,7 @@ struct StorageChecks {
                 }, at: now)
         } catch {
             if case .busy = error, runGoesOn {
-                return .ok("reports", nil, "\(directory): the run that is going on writes there")
+                return .ok("reports", nil, "\(directory): the active run writes there")
             }
             guard case .cannotCreate(let text) = error else {
                 return .failed("reports", nil, error)
@@ -121,7 +121,7 @@ struct StorageChecks {
             return .warning(
                 "reports", nil,
                 "the ledger in \(settings.booksURL) does not hold the entry that the newest "
-                    + "report in \(directory) ends with: the next run looks at every row again",
+                    + "report in \(directory) ends with: the next run checks every row again",
                 fix:
                     "if the database was restored from a backup, declare it with \"trueup restored "
                     + "--reason TEXT\"; until then \"trueup verify\" takes it for tampering")
@@ -150,7 +150,7 @@ struct StorageChecks {
         // Elsewhere none but a run keeps the books.
         guard here != nil, !runGoesOn else {
             return .warning(
-                "lock", nil, "a run is going on: \(holder.holder)\(since)",
+                "lock", nil, "a run is active: \(holder.holder)\(since)",
                 fix: "nothing; the next run begins when this one has ended")
         }
         return .failed(

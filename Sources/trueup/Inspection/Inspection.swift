@@ -272,7 +272,8 @@ enum InspectionInput {
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw CommandFailure(
-                .data, "\(file): cannot be read: \(SettingsFile.reason(errno)); nothing was judged")
+                .data, "\(file): cannot be read: \(SettingsFile.reason(errno)); nothing was checked"
+            )
         }
         defer { close(descriptor) }
         return try read(descriptor, named: file)
@@ -285,7 +286,7 @@ enum InspectionInput {
         guard bytes.allSatisfy({ [0x09, 0x0A, 0x0D, 0x20].contains($0) }) else { return }
         let name = file == "-" ? "standard input" : file
         throw CommandFailure(
-            .data, "\(name): is empty; nothing was judged. Give it a JWS or an answer of Apple's")
+            .data, "\(name): is empty; nothing was checked. Give it a JWS or an answer of Apple's")
     }
 
     private static func read(
@@ -299,14 +300,14 @@ enum InspectionInput {
             guard count >= 0 else {
                 throw CommandFailure(
                     .data,
-                    "\(name): cannot be read: \(SettingsFile.reason(errno)); nothing was judged")
+                    "\(name): cannot be read: \(SettingsFile.reason(errno)); nothing was checked")
             }
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
             guard bytes.count <= maximumBytes else {
                 throw CommandFailure(
                     .data,
-                    "\(name): is longer than \(maximumBytes >> 20) MiB; nothing was judged. "
+                    "\(name): is longer than \(maximumBytes >> 20) MiB; nothing was checked. "
                         + "Inspect it in parts")
             }
         }

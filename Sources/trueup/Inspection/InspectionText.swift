@@ -56,7 +56,7 @@ struct InspectionText {
         ]
         guard let document = answer.document else { return lines }
         if line == nil {
-            lines.append("  What stands outside the signed parts is signed by nobody.")
+            lines.append("  Values outside the signed parts are not signed.")
         }
         let layers = Dictionary(
             answer.parts.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
@@ -108,7 +108,7 @@ struct InspectionText {
                     (payload.signedDate?.rfc3339 ?? "not stated")
                         + (isAtSigning ? ", when the chain was valid" : "")
                 ))
-            if !isAtSigning { rows.append(("judged at", moment.rfc3339)) }
+            if !isAtSigning { rows.append(("checked at", moment.rfc3339)) }
         }
         if !payload.digest.isEmpty { rows.append(("sha-256", payload.digest)) }
         if !payload.certificates.isEmpty {

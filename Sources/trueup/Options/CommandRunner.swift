@@ -63,7 +63,8 @@ package enum CommandRunner {
         guard !verbs.contains(name) else { return nil }
         let suggestion = NearestName.suggestion(for: name, among: verbs)
             .map { "did you mean \"\($0)\"? " }
-        return "there is no command \"\(name)\"; \(suggestion ?? "")\"trueup --help\" lists them."
+        return
+            "There is no command \"\(name)\"; \(suggestion ?? "")\"trueup --help\" lists them."
     }
 
     private static func refuse(
@@ -202,7 +203,8 @@ package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertibl
     static func output(_ name: String, errorNumber: Int32) -> CommandFailure {
         guard errorNumber != EPIPE else { return CommandFailure(.output, "") }
         return CommandFailure(
-            .output, "cannot write to \(name): \(SettingsFile.reason(errorNumber))")
+            .output,
+            "The command could not write to \(name): \(SettingsFile.reason(errorNumber)).")
     }
 }
 
@@ -246,10 +248,10 @@ package struct ErrorReport {
             (status, message) = Self.statusAndMessage(of: error)
         case is CancellationError:
             status = .terminated
-            message = "stopped"
+            message = "The command was stopped."
         default:
             status = .failure
-            message = "unexpected: \(error)"
+            message = "An unexpected error: \(error). This is a fault of trueup, please report it."
         }
     }
 
@@ -291,9 +293,14 @@ package struct ErrorReport {
         case .denied(let text): (.denied, text)
         case .misconfigured(let text): (.config, text)
         case .quotaWaitPastDeadline(let time):
-            (.busy, "waiting for Apple's quota until \(time.rfc3339) would pass the deadline")
-        case .deadlineReached: (.incomplete, "the deadline came before the answer")
-        case .cancelled: (.terminated, "stopped")
+            (
+                .busy,
+                "Apple's quota is used up until \(time.rfc3339), after the deadline. Nothing was "
+                    + "written. Give the command again after that time."
+            )
+        case .deadlineReached:
+            (.incomplete, "The deadline came before Apple's answer. Give the command again.")
+        case .cancelled: (.terminated, "The command was stopped.")
         case .store(let error): (error.exitStatus, error.description)
         }
     }

@@ -99,7 +99,7 @@ package struct MappingProposal: Sendable {
         return [
             table.isView
                 ? "# \(table.name) is a view: it serves jobs with mode: check alone." : nil,
-            others.isEmpty ? nil : "# Such an id stands in other tables, too: \(others).",
+            others.isEmpty ? nil : "# Such an id is in other tables as well: \(others).",
         ].compactMap(\.self)
     }
 
@@ -127,7 +127,7 @@ package struct MappingProposal: Sendable {
         guard !unknown.isEmpty else { return [] }
         let words = unknown.map { CanonicalJSON.string($0).rendered + ": N" }
         return [
-            "      # These stand there, too; add each to words with Apple's number for it:",
+            "      # These are there as well; add each to words with Apple's number for it:",
             "      # " + words.joined(separator: ", "),
         ]
     }
@@ -162,7 +162,7 @@ package struct MappingProposal: Sendable {
             guard field.form != .time || column.type != "date" else {
                 lines.append(
                     "      # \(field.rawValue): \(column.name) holds days, and a time is needed; "
-                        + "nothing is judged by it")
+                        + "nothing is checked by it")
                 continue
             }
             lines.append(
@@ -214,7 +214,7 @@ package struct MappingProposal: Sendable {
         switch field {
         case .bundleID: "      bundle_id: {constant: com.example.app}  # of your one app"
         case .environment: "      environment: {constant: production}"
-        default: "      # \(field.rawValue): not kept; nothing is judged by it"
+        default: "      # \(field.rawValue): not kept; nothing is checked by it"
         }
     }
 

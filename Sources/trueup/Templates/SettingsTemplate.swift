@@ -105,22 +105,22 @@ package enum JobTemplates {
 
     private static let nightly = JobTemplate.text(
         heading: """
-            # The nightly job: read what Apple has told since last night, ask for whoever may have changed,
-            # correct what differs. Every key is optional; these are the defaults.
+            # The nightly job: reads Apple's notifications since the last run, checks the rows that may have
+            # changed, and corrects what differs. Every key is optional; these are the defaults.
             """,
         JobTemplate.everyKey)
 
     private static let backfill = JobTemplate.text(
         heading: """
-            # The first fill: ask for everyone, with their whole history, starting from a list of ids.
-            # It may take several nights: a run that reaches max_duration stops, and the next one goes on.
+            # The first fill: checks every row, with its whole history, starting from a list of ids.
+            # It may take several runs: a run that reaches max_duration stops, and the next one continues.
             """,
         [
             .init("steps", "[walk]"), .init("mode", nil), .init("coverage", "full"),
             .init("history", "always"),
             .init(
                 "max_duration", "20h",
-                "leaves room before the next start when it is run every night"),
+                "leaves time before the next start if it runs every day"),
             .init("fail_on", nil),
             .init("guards", nil, "a first fill changes nearly every row; that is its purpose"),
             .init("guards.max_changes", "100000000"), .init("guards.max_change_share", "1.0"),
@@ -136,9 +136,9 @@ package enum JobTemplates {
 
     private static let recover = JobTemplate.text(
         heading: """
-            # Only gap recovery: read Apple's notification history and settle what it touched.
+            # Gap recovery only: reads Apple's notification history and checks the rows that it names.
             # For the hours after an outage of your notification endpoint, or several times a day.
-            # Exit status 5 is fine here: no notification concerned a row that had to be judged.
+            # Exit status 5 is a success here: no notification concerned a row that had to be checked.
             """,
         [
             .init("steps", "[recover]"), .init("mode", nil), .init("max_duration", "1h"),
@@ -153,9 +153,9 @@ package enum JobTemplates {
 
     private static let audit = JobTemplate.text(
         heading: """
-            # An audit: ask for everyone and report, but write to no subscription row.
-            # The plan that a nightly job would have applied is left in the report folder: read it, then
-            # "trueup apply reports/latest" applies exactly it.
+            # An audit: checks every row and reports, but writes to no subscription row.
+            # The report folder has the plan that a nightly job would have applied. Read it;
+            # "trueup apply reports/latest" applies exactly this plan.
             """,
         [
             .init("steps", nil), .init("mode", "check"), .init("coverage", "full"),

@@ -14,7 +14,8 @@ struct Books {
     ///   - holder: Who works with them, for whoever is refused.
     /// - Throws: `StoreError.schema` where this build has no such server.
     init(
-        _ settings: Settings, holder: String = RunningUser.lockHolder(doing: "reading the books")
+        _ settings: Settings,
+        holder: String = RunningUser.lockHolder(doing: "reading trueup's database")
     ) throws(StoreError) {
         path = settings.databasePath
         guard let name = settings.company.booksName,
@@ -176,15 +177,16 @@ struct Books {
     private func bring(_ copy: BooksCopy, upToDateAt now: Timestamp) throws {
         do {
             let lock = try RunLock.acquire(
-                forDatabaseAt: path, holder: RunningUser.lockHolder(doing: "reading the books"),
+                forDatabaseAt: path,
+                holder: RunningUser.lockHolder(doing: "reading trueup's database"),
                 now: now, waitMilliseconds: 0)
             try copy.bringUpToDate(under: lock)
             _ = consume lock
         } catch RunLockError.held(let holder, _) {
             guard FileSystemFacts.exists(path) else {
                 throw StoreError.busy(
-                    "The books are being read into \(path) by \(holder). Nothing was changed. Wait "
-                        + "for it to end.")
+                    "\(holder) is reading trueup's database into \(path). Nothing was changed. Wait for "
+                        + "it to end.")
             }
         } catch RunLockError.cannotLock(let text) {
             throw StoreError.notWritten(text)
@@ -292,14 +294,13 @@ struct BooksBehind {
         let lost =
             counts.lostPayloads == 0
             ? ""
-            : " \(counts.lostPayloads) of the signed payloads that taken-over corrections rest on "
-                + "are gone with the books and stand in no report: \"trueup verify\" counts them "
-                + "as erased."
+            : " \(counts.lostPayloads) signed payloads of the imported corrections are lost, because no "
+                + "report has them: \"trueup verify\" counts them as erased."
         guard let shown = counts.shown else {
             return lost.isEmpty
                 ? nil
-                : "The books \(settings.booksURL) were behind the ledger beside your table: an "
-                    + "earlier state of them was put back.\(lost)"
+                : "trueup's database \(settings.booksURL) was restored to an earlier state than the "
+                    + "ledger next to your table.\(lost)"
         }
         let entries =
             shown.count == 1
@@ -307,11 +308,11 @@ struct BooksBehind {
             : "entries \(shown.lowerBound) to \(shown.upperBound) of the ledger"
         let through = counts.lastRun.map { ", the last one that of run \($0)" } ?? ""
         return
-            "The books \(settings.booksURL) were behind: an earlier state of them was put back. "
+            "trueup's database \(settings.booksURL) was restored to an earlier state. This run imported "
             + "\(shown.count == 1 ? "1 correction" : "\(shown.count) corrections") (\(entries)) "
-            + "stood in the ledger beside your table and in reports\(through), and were taken over "
-            + "from there. They are not reported again.\(lost) Findings and notifications that the "
-            + "books had noted since are found anew; acknowledge again what was acknowledged since."
+            + "from the ledger next to your table and from reports\(through). It does not report them "
+            + "again.\(lost) Runs find later findings and notifications again. Acknowledge again what "
+            + "was acknowledged since."
     }
 }
 

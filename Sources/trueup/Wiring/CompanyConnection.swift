@@ -83,7 +83,7 @@ extension CompanySettings {
             left.isEmpty
             ? []
             : [
-                "Not judged, because \(mapping.table) does not keep it: "
+                "Not checked, because \(mapping.table) does not store it: "
                     + left.joined(separator: ", ") + "."
             ]
         return notJudged + refresh.remarks

@@ -97,8 +97,8 @@ extension PreparedRun {
         if let guards, guards.isUsed, mode == .check {
             throw CommandFailure(
                 .usage,
-                "--lift-guard and --canary are for jobs that write; \(jobSettings.file) says mode: "
-                    + "check")
+                "--lift-guard and --canary are for jobs that write, and \(jobSettings.file) has mode: "
+                    + "check. Apple was not asked.")
         }
         var job = ReconciliationJob(
             jobSettings, mode: mode, settings: settings, now: invocation.now())
@@ -142,7 +142,10 @@ extension PreparedRun {
     /// The ids of `--ids-file`: one a line; empty lines and the space around an id do not count.
     private static func ids(ofFileAt path: String) throws -> Set<String> {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(.data, "\(path): cannot be read; nothing was asked")
+            throw CommandFailure(
+                .data,
+                "The file of --ids-file, \(path), cannot be read. Apple was not asked. Check its path and "
+                    + "its rights.")
         }
         var ids: Set<String> = []
         let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -152,7 +155,9 @@ extension PreparedRun {
             guard !text.isEmpty else { continue }
             guard TransactionID(text) != nil else {
                 throw CommandFailure(
-                    .data, "\(path):\(index + 1): not a transaction id; nothing was asked")
+                    .data,
+                    "\(path):\(index + 1): this line is not a transaction id. Apple was not asked. Correct "
+                        + "the line.")
             }
             ids.insert(text)
         }
@@ -302,7 +307,7 @@ package struct OrderHistory: Sendable {
     /// In the order of their ends, those that still hold last.
     package func sentences(stillHolding orders: RunOrders) -> [String] {
         var all = sentences
-        if untold > 0 { all.append("\(untold) more pauses and throttles stand in run.log.jsonl.") }
+        if untold > 0 { all.append("run.log.jsonl has \(untold) more pauses and throttles.") }
         let end = "the run's end"
         if let pause = orders.pause { all.append(Self.sentence(pause, until: end)) }
         if let throttle = orders.throttle { all.append(Self.sentence(throttle, until: end)) }
@@ -318,8 +323,8 @@ package struct OrderHistory: Sendable {
     }
 
     private static func sentence(_ pause: RunOrders.Pause, until end: String) -> String {
-        "Paused from \(pause.since.rfc3339) to \(end) by \(PlainText.of(pause.by)): Apple was not "
-            + "asked meanwhile, and max_duration went on."
+        "Paused from \(pause.since.rfc3339) to \(end) by \(PlainText.of(pause.by)): the run did not "
+            + "ask Apple meanwhile, and max_duration continued to count."
     }
 
     private static func sentence(_ throttle: RunOrders.Throttle, until end: String) -> String {

@@ -22,10 +22,10 @@ struct Restoration {
         let lost = (try? self.lost(try ReportedLedger(directory), store)) ?? []
         let entries = lost.isEmpty ? "" : " " + lost.map(\.sentence).joined(separator: " ")
         return
-            "The ledger in \(settings.booksURL) does not hold the entry that the newest report "
-            + "in \(directory) ends with.\(entries) Every row is looked at again. If the database was restored from a backup, "
-            + "declare it with \"trueup restored --reason TEXT\"; until then \"trueup verify\" "
-            + "takes it for tampering."
+            "The ledger in \(settings.booksURL) lacks the entry with which the newest report in "
+            + "\(directory) ends.\(entries) The run checks every row again. If the database was restored "
+            + "from a backup, declare it with \"trueup restored --reason TEXT\". Until then \"trueup "
+            + "verify\" reports tampering."
     }
 
     /// Has every row looked at again where the newest report proves what the database does not have.
@@ -178,7 +178,7 @@ struct Restoration {
         else { return }
         throw CommandFailure(
             .usage,
-            "The database holds corrections that no report shows yet (entries \(shown + 1) to "
+            "The database has corrections that no report shows yet (entries \(shown + 1) to "
                 + "\(newest)). Nothing was declared. Run the job once, so that they are reported, "
                 + "then declare the restore.")
     }
@@ -264,34 +264,33 @@ struct EarlierReports {
             ? "It was published there"
             : "It was published in \(known), which report.directory named then"
         let missing =
-            "The database has published the report of run \(runID), and the report folder "
-            + "\(directory) does not hold it. \(place). "
+            "The database has published the report of run \(runID), which the report folder "
+            + "\(directory) does not have. \(place). "
         guard let newest else {
             return Missing(
                 manifest: manifest,
                 notice: missing
-                    + "The folder holds no report at all, so the chain of reports begins anew "
-                    + "with this run, behind the missing ones: \"trueup verify\" says that older "
-                    + "reports were removed, and cannot show what they corrected. Put the missing "
-                    + "reports back beside this one (docs/backup.md), or keep the folder that they "
-                    + "are in.")
+                    + "The folder has no report at all, so the chain of reports begins again with this "
+                    + "run, after the missing ones. \"trueup verify\" says that older reports were "
+                    + "removed, and cannot show what they corrected. Put the missing reports back next "
+                    + "to this one (\(DocumentationPage.backup)), or keep the folder that has them."
+            )
         }
         guard known == directory else {
             return Missing(
                 manifest: nil,
                 notice: missing
-                    + "The chain of reports goes on from the newest one that is here, of run "
-                    + "\(newest), as if there had been none between: where a missing report shows "
-                    + "corrections, \"trueup verify\" takes the gap in the ledger for tampering. "
-                    + "Keep the missing reports where they are.")
+                    + "The chain of reports continues from the newest one in this folder, of run "
+                    + "\(newest), as if there had been none between. If a missing report shows "
+                    + "corrections, \"trueup verify\" reports the gap in the ledger as tampering. Keep "
+                    + "the missing reports where they are.")
         }
         return Missing(
             manifest: manifest,
             notice: missing
-                + "The newest one that is there is of run \(newest). The chain of reports goes on "
-                + "behind the missing ones, and \"trueup verify\" takes the gap for tampering "
-                + "until they stand here again. Put them back beside the others "
-                + "(docs/backup.md).")
+                + "Its newest report is of run \(newest). The chain of reports continues after the missing "
+                + "ones, and \"trueup verify\" reports the gap as tampering until they are here again. "
+                + "Put them back next to the others (\(DocumentationPage.backup)).")
     }
 
     /// When a run began, as its id says.

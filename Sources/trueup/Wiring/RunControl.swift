@@ -112,10 +112,10 @@ final class RunControl: Sendable {
 
     private func tell(_ pause: RunOrders.Pause?, after before: RunOrders.Pause?) {
         if let before { logEnd(of: before) }
-        guard let pause else { return terminal.say("going on") }
+        guard let pause else { return terminal.say("the run continues") }
         logger.notice(
             "pause.begun", metadata: ["by": "\(pause.by)", "since": "\(pause.since.rfc3339)"])
-        terminal.say("\(pause.sentence); go on with: \(resumption)")
+        terminal.say("\(pause.sentence). To continue it: \(resumption)")
     }
 
     private func tell(_ throttle: RunOrders.Throttle?, after before: RunOrders.Throttle?) {
@@ -303,8 +303,8 @@ struct RunningJob {
         if let reason = file.give(orders) {
             throw CommandFailure(
                 .output,
-                "the order cannot be left beside the database: \(reason). Nothing was changed. Give "
-                    + "it as the user that the job runs as, or as root")
+                "The order could not be written next to the database: \(reason). Nothing was changed. "
+                    + "Give the command as the user that the job runs as, or as root.")
         }
     }
 
@@ -348,14 +348,14 @@ final class SignalWatch {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 if stop.signal != nil { _exit(128 + number) }
-                say("stopping: finishing what is under way and keeping a checkpoint")
+                say("stopping: the run finishes what is in progress and keeps a checkpoint")
                 // First: what is waited for there keeps the run from noticing the request.
                 ServerPatience.ofProcess.stop()
                 stop.request(signal: number)
                 queue.asyncAfter(deadline: .now() + Self.patience) {
                     say(
-                        "stopped before the report of this run was complete: what was written is "
-                            + "kept, and the next run of the job goes on from there and reports it")
+                        "The run was stopped before its report was complete. What it wrote is kept, and "
+                            + "the next run of the job reports it.")
                     _exit(128 + number)
                 }
             }

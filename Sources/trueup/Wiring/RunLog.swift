@@ -26,7 +26,12 @@ package struct RunLog: LogHandler {
         /// - Throws: 73 when the file cannot be opened.
         package init(path: String) throws(CommandFailure) {
             let opened = unsafe open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
-            guard opened >= 0 else { throw CommandFailure(.cannotCreate, "cannot write \(path)") }
+            guard opened >= 0 else {
+                throw CommandFailure(
+                    .cannotCreate,
+                    "The log of the run, \(path), cannot be written. The run did not begin. Check the "
+                        + "rights on its folder.")
+            }
             descriptor = Mutex(opened)
         }
 

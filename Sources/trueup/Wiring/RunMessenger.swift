@@ -51,7 +51,8 @@ struct RunMessenger {
         do {
             post = try self.post()
         } catch {
-            problems.append("the message of the run was not posted: \(ErrorReport(error).message)")
+            problems.append(
+                "The message about this run was not posted: \(ErrorReport(error).message)")
         }
         async let posted = Self.send(message, by: post, at: now)
         async let mailed = Self.send(message, by: mailer, at: now)
@@ -73,7 +74,7 @@ struct RunMessenger {
         let url = (try? post()).flatMap { $0?.url.description }
         let receivers = [url, mailer.map { "mail to \($0.recipients.count) by \($0.program)" }]
             .compactMap(\.self)
-        return receivers.isEmpty ? "nobody is told" : receivers.joined(separator: ", ")
+        return receivers.isEmpty ? "no receiver" : receivers.joined(separator: ", ")
     }
 
     /// Whom a rehearsal leaves out, in sentences.
@@ -82,14 +83,14 @@ struct RunMessenger {
         var sentences: [String] = []
         if let url = try? url(), !url.isLoopback {
             sentences.append(
-                "the message of the run was not posted to \(url): an app asks a server on this "
-                    + "machine, so this is a rehearsal, and only a webhook on this machine is called"
+                "The message about this run was not posted to \(url). An app uses a server on this "
+                    + "machine, so this is a rehearsal: it calls only a webhook on this machine."
             )
         }
         if !settings.recipients.isEmpty, mailer == nil {
             sentences.append(
-                "the message of the run was not mailed: an app asks a server on this machine, so this "
-                    + "is a rehearsal, and mail is sent only by a program that message.sendmail names"
+                "The message about this run was not mailed. An app uses a server on this machine, so "
+                    + "this is a rehearsal: it sends mail only by a program that message.sendmail names."
             )
         }
         return sentences
@@ -132,7 +133,7 @@ struct RunMessenger {
     ) async -> String? {
         guard let post else { return nil }
         // Its path is a secret: only the origin is shown.
-        let failed = "the message of the run was not taken by \(post.url): "
+        let failed = "The webhook \(post.url) did not accept the message about this run: "
         let body = Array(message.json.rendered.utf8)
         var request = HTTPRequest(
             method: "POST", url: post.url.text,
@@ -192,7 +193,9 @@ struct RunMessenger {
             Mail(
                 sender: mailer.sender, recipients: mailer.recipients, subject: message.subject,
                 text: message.text, date: now))
-        return problem.map { "the message of the run was not mailed by \(mailer.program): \($0)" }
+        return problem.map {
+            "The message about this run was not mailed by \(mailer.program): \($0)"
+        }
     }
 }
 
@@ -306,7 +309,7 @@ enum ProgramFile {
             file: path, key: key,
             problem: missing ? "does not exist" : "cannot be run: \(SettingsFile.reason(errno))",
             suggestion: missing
-                ? "put the program there, or mend the path" : "run: chmod +x \(path)")
+                ? "put the program there, or correct the path" : "run: chmod +x \(path)")
     }
 }
 
@@ -370,7 +373,7 @@ struct RunPings: Sendable {
         _ url: WebhookURL, of job: String, for apps: String, over transport: CurlTransport?
     ) async -> String? {
         // Its path is a secret: only the origin is shown.
-        let failed = "the ping to \(url) failed: "
+        let failed = "The ping to \(url) failed: "
         guard let transport else { return failed + "no connection could be prepared" }
         let request = HTTPRequest(
             method: "GET",

@@ -287,7 +287,10 @@ struct RunSession {
             return try invocation.show(lines: lines, isColoured: isColoured)
         }
         guard let json = FileManager.default.contents(atPath: report.path + "/summary.json") else {
-            throw CommandFailure(.output, "cannot read \(report.path)/summary.json")
+            throw CommandFailure(
+                .output,
+                "\(report.path)/summary.json cannot be read, so nothing is printed. The report is complete."
+            )
         }
         let text = String(decoding: json, as: UTF8.self)
         try invocation.output.write(Array(PlainText.ofJSON(text).utf8))
@@ -304,12 +307,14 @@ struct RunSession {
                     of: app.identity, storedBefore: now.adding(milliseconds: -retention), at: now)
                 if erased > 0, !common.quiet {
                     invocation.say(
-                        "trueup: \(erased) signed payloads of \(app.identity.bundleID) are past "
+                        "trueup erased \(erased) signed payloads of \(app.identity.bundleID) that are past "
                             + "evidence_retention; their digests stay as tombstones")
                 }
             }
         } catch {
-            warn("evidence past its retention was not erased; the next run tries again: \(error)")
+            warn(
+                "Evidence past its retention was not erased: \(ErrorReport(error).message) The next run "
+                    + "tries again.")
         }
     }
 }
@@ -360,8 +365,8 @@ extension RunSession {
                 apps: summary.header.appsAlone)
         } catch {
             warn(
-                "the metrics were not written: \(ErrorReport(error).message). Those of the run before "
-                    + "stand, if any; mend metrics.directory")
+                "The metrics of this run were not written: \(ErrorReport(error).message). The file still "
+                    + "has those of the run before, if any. Correct metrics.directory.")
         }
     }
 
@@ -374,7 +379,7 @@ extension RunSession {
         do {
             try await onBackgroundThread { try register.begins(header) }
         } catch {
-            warn("other workers do not see that this run began: \(ErrorReport(error).message)")
+            warn("Other workers cannot see that this run began: \(ErrorReport(error).message)")
         }
     }
 
@@ -388,8 +393,8 @@ extension RunSession {
             }
         } catch {
             warn(
-                "other workers do not see how this run ended: \(ErrorReport(error).message) Its "
-                    + "report is complete.")
+                "Other workers cannot see how this run ended: \(ErrorReport(error).message) Its report "
+                    + "is complete.")
         }
     }
 
@@ -522,8 +527,8 @@ extension RunSession {
                 events: try EventNotifier(settings, isVerbose: common.verbose, in: invocation))
         } catch {
             return Notifier(
-                obstacle: "Nobody is told of this run's corrections: "
-                    + "\(ErrorReport(error).message). The events wait; mend it, then give "
+                obstacle: "The events of this run's corrections are not delivered: "
+                    + "\(ErrorReport(error).message). They stay in the queue. Fix the cause, then run "
                     + "\"trueup tell\".")
         }
     }
@@ -544,9 +549,11 @@ extension RunSession {
             }
         } catch RunLockError.held {
             // The other process delivers what this run left, too.
-            if !common.quiet { say("another process tells the events", level: "info") }
+            if !common.quiet { say("Another process delivers the events.", level: "info") }
         } catch {
-            warn("the events wait for the next run: \(error)")
+            warn(
+                "The events were not delivered: \(ErrorReport(error).message) They wait for the next run."
+            )
         }
     }
 

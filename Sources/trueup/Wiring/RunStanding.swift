@@ -113,7 +113,7 @@ package struct RunStanding: Hashable, Sendable {
         case .again: "walk: \(progress.done) rows asked once more"
         case .plan: "plan: \(Self.share(of: progress)) corrections checked"
         case .apply: "apply: \(Self.share(of: progress)) corrections written"
-        case .causes: "causes: \(progress.done) findings looked at"
+        case .causes: "causes: \(progress.done) findings examined"
         case .conclude: "conclude: \(Self.share(of: progress)) rows noted"
         case .report: "report: \(Self.share(of: progress)) lines written"
         }

@@ -149,7 +149,7 @@ struct WorkerCalls {
         } else if try !calls.mayBeUsed() {
             // A run that only looks makes nothing in a company's database.
             remark =
-                "The calls of this check are counted in its own books alone: \(address) has no tables "
+                "The calls of this check are counted in its own database alone: \(address) has no tables "
                 + "trueup.calls and trueup.refusals that it may write. The first job that writes "
                 + "makes them."
             return

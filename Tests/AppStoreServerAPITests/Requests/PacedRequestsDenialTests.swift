@@ -117,7 +117,9 @@ import Testing
             baseURL: "https://127.0.0.1", transport: ScriptedApple { _, _ in .answer(200) },
             tokens: NoTokens(), rates: .uniform(requestsPerSecond: 10), clock: JumpingClock(),
             wallClock: { Timestamp(unixMilliseconds: 0) })
-        await #expect(throws: RunStop.denied("no token could be signed: the key is not P-256")) {
+        await #expect(
+            throws: RunStop.denied("The key could not sign a token: the key is not P-256.")
+        ) {
             try await requests.send(APIRequest(endpoint: .transactionInfo, path: "/x"))
         }
     }

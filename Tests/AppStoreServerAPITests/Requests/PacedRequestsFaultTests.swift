@@ -50,7 +50,7 @@ import Testing
         #expect(await bench.ask().word == "unavailable the certificate is not trusted")
         #expect(
             await bench.ask().word
-                == "unavailable subscription_statuses does not work, given up for this run:"
+                == "unavailable subscription_statuses does not work, and this run has given it up:"
                 + " the certificate is not trusted")
         #expect(bench.apple.requests.count == 1)
     }

@@ -52,9 +52,9 @@ import Testing
         #expect(heard.waits.map(\.isPastDeadline) == [true])
         #expect(
             heard.all.first?.sentence
-                == "subscription_statuses of com.example.app (Production): the share of the quota "
-                + "is used up: this and earlier runs made its 7 calls of an hour. The next call "
-                + "could be made at 2026-11-20T04:17:10.000Z, after the end of this run.")
+                == "subscription_statuses of com.example.app (Production): this hour's share of the "
+                + "quota is used up: this and earlier runs have made all 7 calls that it allows. The "
+                + "next call is possible at 2026-11-20T04:17:10.000Z, after this run's deadline.")
         // Another endpoint has an hour of its own.
         #expect(await last.ask(.transactionInfo).word == "answered {}")
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(heard.waits.count == 1)
         #expect(wait.reason == .quotaUsedUp(callsPerHour: 7))
         #expect(wait.until <= wallClock())
-        #expect(wait.sentence.hasSuffix("Waiting until \(wait.until.rfc3339)."))
+        #expect(wait.sentence.hasSuffix("The run waits until \(wait.until.rfc3339)."))
     }
 
     @Test func `books seconds and not calls, and gives the rest back`() async {
@@ -182,8 +182,8 @@ import Testing
         #expect(clock.elapsed >= .seconds(600))
         #expect(
             later.all.first?.sentence
-                == "subscription_statuses of com.example.app (Production): Apple answered 429, its "
-                + "quota is used up. Waiting until 2026-11-20T03:27:04.000Z.")
+                == "subscription_statuses of com.example.app (Production): Apple answered 429: its "
+                + "quota is used up. The run waits until 2026-11-20T03:27:04.000Z.")
         let rates = later.all.compactMap { notice -> Double? in
             if case .rate(let perSecond, _) = notice.event { perSecond } else { nil }
         }

@@ -71,7 +71,7 @@ struct `A finding of the newest run that was edited and sealed again` {
     }
 
     @Test(arguments: [
-        ("missing_locally", "apple_value", "9x", "its apple_value is no status"),
+        ("missing_locally", "apple_value", "9x", "its apple_value is not a status"),
         ("missing_locally", "product_id", "gold.forever", "its product_id is"),
         ("missing_locally", "transaction_id", "2999999999999999", "not of its transaction_id"),
         ("missing_locally", "apple_as_of", "2031-01-01T00:00:00.000Z", "is after Apple signed"),

@@ -12,7 +12,7 @@ extension Tampering {
             try FileManager.default.removeItem(at: reports.url(Night.second))
             try reports.index { $0.remove(at: Night.second + 1) }
         },
-        Tampering("a night is written anew", names: "written anew since") { reports in
+        Tampering("a night is written anew", names: "written again since") { reports in
             try reports.editWhole(Night.second, "summary.json") { $0["messages"] = ["All well."] }
             try reports.refresh(Night.second)
         },

@@ -86,10 +86,10 @@ extension Tampering {
             }
             try reports.relink(from: Night.first)
         },
-        forged("a sandbox payload is shown as production", naming: "is no transaction of") {
+        forged("a sandbox payload is shown as production", naming: "is not a transaction of") {
             $0["environment"] = "Sandbox"
         },
-        forged("another app's payload is shown", naming: "is no transaction of") {
+        forged("another app's payload is shown", naming: "is not a transaction of") {
             $0["bundleId"] = "com.example.other"
         },
         forged("another subscription's payload is shown", naming: "is about the subscription") {

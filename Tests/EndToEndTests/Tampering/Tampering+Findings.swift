@@ -10,7 +10,7 @@ extension Tampering {
             where: { $0["field"] as? String == "status" && ($0["apple_value"] as? Int ?? 5) < 5 },
             { $0["apple_value"] = 5 }),
         edited(
-            "a finding's status is none", names: "its apple_value is no status",
+            "a finding's status is none", names: "its apple_value is not a status",
             where: {
                 $0["kind"] as? String != "contradiction" && $0["field"] as? String == "status"
             },

@@ -50,7 +50,7 @@ extension Tampering {
             }
             try reports.relink(from: Night.newest)
         },
-        Tampering("a member stands twice", names: "corrections.jsonl:1", "no ledger entry") {
+        Tampering("a member stands twice", names: "corrections.jsonl:1", "not a ledger entry") {
             try $0.replace(
                 "\"ledger_entry\":1,", with: "\"ledger_entry\":1,\"ledger_entry\":1,",
                 Night.first, "corrections.jsonl")

@@ -61,7 +61,7 @@ import Testing
         beside.totals.discrepant = 3
         beside.changes = 7
         #expect(beside.messages.contains { $0.contains("trueup run backfill") })
-        #expect(beside.messages.contains { $0.contains("corrects what differs as well") })
+        #expect(beside.messages.contains { $0.contains("also corrects what differs") })
         beside.planned = PlannedEnding(
             source: .plan("p"), unwritten: UnwrittenCorrections(), undo: nil)
         #expect(beside.messages.contains { $0.contains("trueup run backfill") })
@@ -103,8 +103,8 @@ import Testing
         check.commands.report = "reports/2026-11-20/run-7"
         #expect(
             check.messages == [
-                "Nothing is written yet. `trueup show plan run-7` shows what would be; this writes "
-                    + "exactly that: `trueup apply reports/2026-11-20/run-7/plan.json --approve "
+                "Nothing is written yet. To see the plan: `trueup show plan run-7`. To apply exactly "
+                    + "this plan: `trueup apply reports/2026-11-20/run-7/plan.json --approve "
                     + "\(seal.sha256)`"
             ])
 
@@ -154,10 +154,10 @@ import Testing
     @Test func `a canary without a verdict is incomplete and never a success`() {
         let undecided = decision(PlanOutcome(canary: .undecided([.unavailable: 2], of: 20)))
         #expect(undecided.statuses == [.incomplete])
-        #expect(undecided.messages.joined().contains("2 of them brought no verdict (unavailable)"))
+        #expect(undecided.messages.joined().contains("no verdict for 2 of them (unavailable)"))
         let notBegun = decision(PlanOutcome(canary: .notBegun), end: .deadline)
         #expect(notBegun.statuses == [.incomplete])
-        #expect(notBegun.messages.joined().contains("no subscription row was changed"))
+        #expect(notBegun.messages.joined().contains("No subscription row was changed"))
     }
 
     @Test func `an end in the middle of a canary does not claim that nothing was written`() {

@@ -37,11 +37,11 @@ import Testing
     @Test func `a plan that a guard stops says whose limits hold, an undo does not`() {
         let breach = GuardBreach(name: .maxChanges, sentence: "The plan changes 501 rows.")
         let plan = decision(.plan("p"), breaches: [breach]).messages.joined(separator: " ")
-        #expect(plan.contains("The limits are those under which the plan was made."))
+        #expect(plan.contains("These are the limits under which the plan was made."))
         #expect(plan.contains("`trueup check nightly --config '/etc/my app.yaml'`"))
         let undo = decision(.undo(ofRun: "run-6"), breaches: [breach]).messages
         #expect(undo.joined().contains("Stopped by guard max_changes"))
-        #expect(!undo.joined().contains("The limits are those"))
+        #expect(!undo.joined().contains("These are the limits"))
     }
 
     @Test func `rows that moved are stale and named, the first ten of many`() {

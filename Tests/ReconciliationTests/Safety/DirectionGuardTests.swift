@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: [(2, 1), (3, 4), (5, 1)])
     func `objects when access is given to more than a tenth`(ours: Int, apple: Int) throws {
         let sentence = try #require(self.sentence(of: 101, from: ours, to: apple))
-        #expect(sentence.contains("gives access to 101 of 1000"))
+        #expect(sentence.contains("grants access for 101 of 1000"))
     }
 
     @Test(arguments: [(1, 4), (4, 1), (2, 3), (3, 5)])

@@ -33,7 +33,7 @@ import Testing
         #expect(sentence.contains("are \(text) than Apple's"))
         #expect(sentence.contains("All 10 dates"))
         #expect(sentence.contains("420001000000000, 420001000000001"))
-        #expect(sentence.contains("Mend what writes"))
+        #expect(sentence.contains("Fix that program"))
     }
 
     @Test(arguments: [SubscriptionField.gracePeriodExpiresDate, .revocationDate])

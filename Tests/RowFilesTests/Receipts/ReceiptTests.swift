@@ -110,7 +110,7 @@ extension ReadRows where Row == ReceiptRows {
         for id in ["1000000x", "123456789012345678901", "-1"] {
             let read = try readReceipts(TestReceipt([.init("11"), .init(id)]).base64)
             #expect(read.rows.isEmpty)
-            #expect(read.bad.first?.reason.contains("no number of digits") == true)
+            #expect(read.bad.first?.reason.contains("not a number of digits") == true)
         }
     }
 }

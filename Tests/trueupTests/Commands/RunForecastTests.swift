@@ -163,7 +163,7 @@ import Testing
             report.text.contains(
                 "at least 2 min at the rate that the settings allow; max_duration is 1 min, so it "
                     + "takes 2 runs"), "\(report.text)")
-        #expect(report.text.contains("No run of this job has come to its end"))
+        #expect(report.text.contains("No run of this job has reached its end"))
         let json = report.json.rendered
         #expect(json.contains(#""percent_of_hour":"3.4""#), "\(json)")
         #expect(json.contains(#""endpoint":"notification_history","environment":"Production","#))

@@ -41,9 +41,10 @@ import trueup
             ).text.split(separator: "\n").first.map(String.init) ?? ""
         }
         #expect(
-            rows(nil).contains("none; \"trueup check JOB\" reads them; a copy of your table subs"))
+            rows(nil).contains(
+                "none; \"trueup check JOB\" reads them; imported from your table subs"))
         #expect(!rows(nil).contains("import"))
-        #expect(rows(Self.now).contains("none; a copy of your table subs, read"))
+        #expect(rows(Self.now).contains("none; imported from your table subs, read"))
     }
 
     @Test func `lists what other workers did last, or says why that is not known`() {
@@ -174,7 +175,7 @@ import trueup
     }
 
     @Test func `tells what was told, what waits and what was given up, where there is any`() {
-        #expect(!report { _ in }.text.contains("Telling"))
+        #expect(!report { _ in }.text.contains("Events "))
         let status = report { overview in
             overview.outbox.told = 59
             overview.outbox.waiting = 3
@@ -184,8 +185,8 @@ import trueup
             overview.outbox.lastError = "the receiver answered 500"
         }
         let line =
-            "\nTelling    59 told; 3 waiting, next attempt 2026-11-18T11:11:40.000Z; 1 given up "
-            + "(\"trueup tell --retry-given-up\"); 2 erased before anybody was told; "
+            "\nEvents     59 delivered; 3 waiting, next attempt 2026-11-18T11:11:40.000Z; 1 given up "
+            + "(\"trueup tell --retry-given-up\"); 2 erased before delivery; "
             + "last failure: the receiver answered 500\n"
         #expect(status.text.contains(line), "\(status.text)")
         #expect(

@@ -105,7 +105,7 @@ import trueup
         SettingsMistake(
             "mode: apply\nsettel: 15m\n", line: 2, key: "settel", says: "did you mean \"settle\""),
         SettingsMistake(
-            "mode: apply\nmode: check\n", line: 2, key: "mode", says: "stands twice"),
+            "mode: apply\nmode: check\n", line: 2, key: "mode", says: "is listed twice"),
         SettingsMistake("mode: aply\n", line: 1, key: "mode", says: "did you mean \"apply\""),
         SettingsMistake(
             "history: when_needed\n", line: 1, key: "history", says: "did you mean \"when-needed\""),

@@ -28,7 +28,7 @@ import trueup
         let text = try proposal(
             table("active", isView: true), table("backup"), table("subs", key: ["otid"]))
         #expect(text.contains("    table: subs\n"), "\(text)")
-        #expect(text.contains("# Such an id stands in other tables, too: backup, active."))
+        #expect(text.contains("# Such an id is in other tables as well: backup, active."))
         #expect(!text.contains("is a view"))
         _ = try SettingsText.settings(SettingsText.production + "\n" + text)
     }

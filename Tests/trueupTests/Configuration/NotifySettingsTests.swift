@@ -65,11 +65,11 @@ import trueup
         SettingsMistake(yaml("timeout: 5s"), line: 9, key: "tell.url", says: "is missing"),
         SettingsMistake(
             yaml(webhook, secret, "command: [/bin/x]"), line: 11, key: "tell.command",
-            says: "stands beside url"),
+            says: "cannot be used together with url"),
         SettingsMistake(yaml(webhook), line: 9, key: "tell.secret_env", says: "is missing"),
         SettingsMistake(
             yaml(webhook, secret, "secret_file: x"), line: 10, key: "tell.secret_env",
-            says: "stands beside secret_file"),
+            says: "cannot be used together with secret_file"),
         SettingsMistake(
             yaml("url: http://billing.example.com/x", secret), line: 9, key: "tell.url",
             says: "is not https"),
@@ -98,7 +98,7 @@ import trueup
             says: "must begin with a path"),
         SettingsMistake(
             yaml("command: [/bin/x]", secret), line: 10, key: "tell.secret_env",
-            says: "beside command"),
+            says: "together with command"),
         SettingsMistake(
             yaml("command: [/bin/x]", "timeout: 31s"), line: 10, key: "tell.timeout",
             says: "at most 30s"),
@@ -110,7 +110,7 @@ import trueup
             says: "did you mean \"refund\"?"),
         SettingsMistake(
             yaml("command: [/bin/x]", "events: [refund, refund]"), line: 10,
-            key: "tell.events[1]", says: "stands twice"),
+            key: "tell.events[1]", says: "is listed twice"),
     ]
 
     @Test(arguments: mistakes)
@@ -136,7 +136,7 @@ import trueup
         let both = SettingsText.error(of: Self.yaml("command: [/bin/x]") + notify)
         #expect(both?.status == .config)
         #expect(both?.key == "notify")
-        #expect(both?.problem == "is another name of tell, which stands here, too")
+        #expect(both?.problem == "is another name of tell, which is here as well")
         #expect(both?.suggestion == "keep one of them")
     }
 

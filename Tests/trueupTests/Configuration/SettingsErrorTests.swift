@@ -80,7 +80,7 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
             key: "apps[0].key_file", says: "is missing", "key_env"),
         SettingsMistake(
             SettingsText.production(with: "key_env: KEY"), line: 8, key: "apps[0].key_env",
-            says: "beside key_file", "exactly one"),
+            says: "together with key_file", "exactly one"),
         SettingsMistake(
             SettingsText.production(with: "quota_share: 0"), line: 8, key: "apps[0].quota_share",
             says: "more than 0"),

@@ -22,8 +22,8 @@ import trueup
         let later = start.adding(milliseconds: 90_000).rfc3339
         #expect(
             history.sentences(stillHolding: orders) == [
-                "Paused from \(from) to \(minute) by ops@host: Apple was not asked meanwhile, and "
-                    + "max_duration went on.",
+                "Paused from \(from) to \(minute) by ops@host: the run did not ask Apple "
+                    + "meanwhile, and max_duration continued to count.",
                 "Throttled to 2.5 requests a second from \(from) to \(later) by ops@host.",
             ])
     }
@@ -44,7 +44,7 @@ import trueup
         }
         let said = history.sentences(stillHolding: orders)
         #expect(said.count == OrderHistory.told + 1)
-        #expect(said.last == "40 more pauses and throttles stand in run.log.jsonl.")
+        #expect(said.last == "run.log.jsonl has 40 more pauses and throttles.")
     }
 
     @Test func `who gave it cannot write to the terminal`() {

@@ -1,0 +1,10 @@
+/// The pages that messages send a reader to, as the package installs them.
+///
+/// A message is read where no source is: "docs/backup.md" alone would name nothing there.
+package enum DocumentationPage {
+    package static let backup = place("backup.md")
+    package static let database = place("database.md")
+    package static let postgresql = place("postgresql.md")
+
+    private static func place(_ name: String) -> String { "/usr/share/doc/trueup/docs/" + name }
+}
