@@ -10,8 +10,8 @@ struct PlanForecast {
     func fate(of correction: PlannedCorrection) throws -> CorrectionFate {
         if try PlanStaging.isWritten(correction, under: plan, db) { return .applied }
         guard try PlanApplication.isProven(correction, db) else { return .unproven }
-        let isOutdated = try NewestStatements(db: db).outdate(correction, now: now)
-        guard !isOutdated, try AliasRows(db: db).rows(of: correction.subscription).isEmpty,
+        guard try NewestStatements(db: db).outdating(correction, now: now) == nil,
+            try AliasRows(db: db).rows(of: correction.subscription).isEmpty,
             try RowChange(db: db, correction: correction, now: now).holds()
         else { return .stale }
         return .planned

@@ -16,13 +16,13 @@ import Testing
         #expect(finding.localValue == .text("SEAT_MEMBER"))
         #expect(outcome.corrections.isEmpty && outcome.check == nil)
         // A not_found of the nights before the mark is over.
-        #expect(outcome.look == .periods)
+        #expect(outcome.examined == .periods)
     }
 
     @Test func `finds nothing about rows that are excluded for another reason`() {
         let inFlight = Sample.row { $0.signedDate = Sample.now(minutes: -1) }
         let outcome = outcome(ofExcluded: inFlight, because: .inFlight, policy: Sample.policy())
-        #expect(outcome.findings.isEmpty && outcome.look == .nothing)
+        #expect(outcome.findings.isEmpty && outcome.examined == .nothing)
     }
 
     @Test(arguments: ["PURCHASED", "ASSIGNED", "seat_member", "SEAT_MEMBER ", ""])
