@@ -13,8 +13,8 @@ package struct Apply: Verb {
             PLAN is the plan.json of a report folder, or the folder. The command refuses the plan (exit \
             status 6) if it was changed, if it was made from another database, or if --approve names \
             another plan. A plan that was applied before changes nothing (exit status 0). The command \
-            does not write rows that changed since the plan was made: it names them (exit status 6) and \
-            writes the others. The guards of the job that made the plan apply here as well. It makes no \
+            does not write rows that changed since the plan was made, or about which Apple has signed a newer \
+            statement: it names them (exit status 6) and writes the others. The guards of the job that made the plan apply here as well. It makes no \
             call to Apple and needs no key, except with --canary.
             """)
 
@@ -99,8 +99,8 @@ package struct Apply: Verb {
             try invocation.show(
                 "Dry run of plan \(known.seal.sha256): \(fates[.planned] ?? 0) changes would be "
                     + "written, \(fates[.applied] ?? 0) were written before, \(left) would not be "
-                    + "written because their rows have changed or their evidence was erased. The "
-                    + "guards are checked when the plan is applied. Nothing was written.")
+                    + "written because their rows have changed, Apple signed a newer statement, or "
+                    + "their evidence was erased. The guards are checked when the plan is applied. Nothing was written.")
         }
         return left > 0 ? .stale : .ok
     }
