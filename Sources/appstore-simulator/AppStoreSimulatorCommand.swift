@@ -20,7 +20,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
             When all listeners are up it prints one line, READY {json}, with endpoint, \
             sandbox_endpoint, control, ca_file, root_file, key_file, key_id, issuer_id, bundle_id \
             and app_apple_id (with --drift also table_file and planted_file, with --ocsp also \
-            ocsp), and serves until SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 65 a bad file, 69 could not listen, \
+            ocsp, with --table also rows and rows_gone_on), and serves until SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 65 a bad file, 69 could not listen, \
             73 could not write its files.
             """)
 
@@ -68,6 +68,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.offersHTTP2 = !listening.withoutHTTP2
         settings.seed = world.seed
         settings.customers = world.customers
+        settings.table = try world.table.map { try Self.text(ofFile: $0) }
         settings.now = world.now.flatMap { Timestamp(rfc3339: $0) }
         settings.clockSpeed = world.speed
         settings.leafDays = world.leafDays
@@ -102,6 +103,12 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
     /// One line, written at once: whoever started the simulator waits for it.
     private static func announce(_ report: SimulatorReport) {
+        if let goneOn = report.rowsGoneOn, goneOn > 0 {
+            let text =
+                "Of the \(report.rows ?? 0) rows of the table, \(goneOn) held a date that has passed: these "
+                + "subscriptions have renewed or expired since.\n"
+            try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+        }
         try? FileHandle.standardOutput.write(contentsOf: Data("READY \(report.json)\n".utf8))
     }
 

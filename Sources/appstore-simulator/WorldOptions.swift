@@ -9,7 +9,7 @@ struct WorldOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Customers of the production world; the sandbox has a twentieth.",
-            discussion: "Default: 2000, or what the scenario says."))
+            discussion: "Default: 2000, or what the scenario says, or 0 with --table."))
     var customers: Int?
 
     @Option(
@@ -17,6 +17,13 @@ struct WorldOptions: ParsableArguments {
             "Scripted customers and a population with rates (YAML); see docs/simulator.md.",
             valueName: "file"))
     var scenario: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Your own table (CSV): the store has its subscriptions, as the rows say.",
+            discussion: "Adds no random customers, unless --customers says how many.",
+            valueName: "file"))
+    var table: String?
 
     @Option(
         help: ArgumentHelp(

@@ -1,3 +1,4 @@
+import Crypto
 import FoundationEssentials
 import Subscriptions
 
@@ -21,6 +22,8 @@ struct SavedSimulator: Codable {
         var sandboxMonthMinutes: Int?
         var leafDays: Int?
         var intermediateDays: Int?
+        /// The SHA-256 of the company's own table.
+        var table: String?
 
         /// The option that differs, or `nil`.
         func difference(from other: Origin) -> String? {
@@ -34,6 +37,7 @@ struct SavedSimulator: Codable {
             if sandboxMonthMinutes != other.sandboxMonthMinutes { return "--sandbox-month" }
             if leafDays != other.leafDays { return "--leaf-days" }
             if intermediateDays != other.intermediateDays { return "--intermediate-days" }
+            if table != other.table { return "--table" }
             return bundleID == other.bundleID ? nil : "bundle id"
         }
     }
@@ -95,6 +99,10 @@ extension SavedSimulator.Origin {
             drift: settings.drift, driftKinds: settings.driftKinds.map(\.rawValue),
             bundleID: settings.app.bundleID, clockSpeed: settings.clockSpeed,
             catalogue: settings.catalogue, sandboxMonthMinutes: settings.sandboxMonthMinutes,
-            leafDays: settings.leafDays, intermediateDays: settings.intermediateDays)
+            leafDays: settings.leafDays, intermediateDays: settings.intermediateDays,
+            table: settings.table.map { text in
+                SHA256.hash(data: Data(text.utf8)).map { String($0, radix: 16) }.joined(
+                    separator: " ")
+            })
     }
 }

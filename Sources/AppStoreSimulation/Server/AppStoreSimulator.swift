@@ -24,9 +24,13 @@ package struct AppStoreSimulator: Sendable {
     /// Creates keys, certificates, worlds and files; nothing listens yet.
     package init(settings given: SimulatorSettings) throws(SimulatorError) {
         var settings = given
-        let catalogue = try settings.catalogue.map { text throws(SimulatorError) in
+        var catalogue = try settings.catalogue.map { text throws(SimulatorError) in
             try CatalogueText.read(text)
         }
+        let given = try settings.table.map { text throws(SimulatorError) in
+            try GivenTable.read(text)
+        }
+        if let given { catalogue = try given.catalogue(catalogue) }
         if let catalogue {
             settings.app.bundleID = catalogue.bundleID
             settings.app.appAppleID = catalogue.appAppleID
@@ -49,7 +53,8 @@ package struct AppStoreSimulator: Sendable {
         self.clock = clock
         let start = saved.map { Timestamp(unixMilliseconds: $0.start) } ?? clock.now
         let factory = WorldFactory(
-            settings: settings, catalogue: catalogue ?? .standard, scenario: scenario, start: start)
+            settings: settings, catalogue: catalogue ?? .standard, scenario: scenario,
+            given: given, start: start)
         try factory.rehearse()
         let ocspPort = try settings.ocsp.map { _ throws(SimulatorError) in
             try ReservedPort(settings.ocspPort == 0 ? saved?.ocspPort ?? 0 : settings.ocspPort)
@@ -172,11 +177,15 @@ package struct AppStoreSimulator: Sendable {
         let connectSettings = AppStoreConnectSettings()
         let retention = try RetentionMessaging(
             file: settings.keeps ? RetentionFile(folder: settings.folder) : nil)
+        report.rows = factory.given?.rows.count
         var services: [AppStoreService] = []
         var unmet: [String] = []
         for environment in SimulatedEnvironment.allCases {
             let (world, table) = try factory.world(environment)
             if let scenario = factory.scenario { unmet += world.unmetExpectations(of: scenario) }
+            if factory.given != nil {
+                report.rowsGoneOn = (report.rowsGoneOn ?? 0) + world.rowsGoneOn
+            }
             if let files = try table?.write(into: settings.folder) {
                 report.tableFile = files.table
                 report.plantedFile = files.planted

@@ -9,6 +9,10 @@ package struct SimulatorReport: Hashable, Sendable {
     package var app = SimulatedApp()
     package var tableFile: String?
     package var plantedFile: String?
+    /// How many subscriptions have a row in the company's own table; `nil` without one.
+    package var rows: Int?
+    /// How many of them have gone on since, because a date of their row has passed.
+    package var rowsGoneOn: Int?
     /// Address of the OCSP responder, if one runs.
     package var ocsp: String?
 
@@ -29,6 +33,8 @@ package struct SimulatorReport: Hashable, Sendable {
             json.field("table_file", tableFile)
             json.field("planted_file", plantedFile)
             json.field("ocsp", ocsp)
+            json.field("rows", rows)
+            json.field("rows_gone_on", rowsGoneOn)
         }
         return String(decoding: json.bytes, as: UTF8.self)
     }

@@ -13,7 +13,10 @@ package struct SimulatorSettings: Sendable {
     package var sandboxPort = 0
     package var controlPort = 0
     package var seed: UInt64 = 1
-    /// Number of random customers in production; `nil` uses the scenario's number, or 2,000.
+    /// The text of a company's own table (CSV), with which the store is to agree.
+    package var table: String?
+    /// Number of random customers in production; `nil` uses the scenario's number, or 2,000, or none
+    /// beside a table.
     ///
     /// The sandbox has a twentieth of it, but at least twenty.
     package var customers: Int?

@@ -5,6 +5,8 @@ struct WorldFactory: Sendable {
     let settings: SimulatorSettings
     let catalogue: Catalogue
     let scenario: Scenario?
+    /// A company's own table, with which the store agrees.
+    let given: GivenTable?
     /// The moment of the first start.
     let start: Timestamp
 
@@ -13,9 +15,10 @@ struct WorldFactory: Sendable {
         _ environment: SimulatedEnvironment
     ) throws(SimulatorError) -> (world: World, table: CompanyTable?) {
         let isProduction = environment == .production
-        var world = emptyWorld(environment)
+        var world = try emptyWorld(environment)
+        if let given { try world.add(given.rows(in: environment)) }
         let scripted = scenario.map { $0.population?.customers ?? 0 }
-        let count = settings.customers ?? scripted ?? 2000
+        let count = settings.customers ?? scripted ?? (given == nil ? 2000 : 0)
         world.populate(customers: isProduction ? count : max(20, count / 20))
         if let scenario { try world.play(scenario.customers) }
         guard isProduction, let drift = settings.drift else { return (world, nil) }
@@ -25,13 +28,16 @@ struct WorldFactory: Sendable {
         return (world, table)
     }
 
-    private func emptyWorld(_ environment: SimulatedEnvironment) -> World {
+    private func emptyWorld(_ environment: SimulatedEnvironment) throws(SimulatorError) -> World {
         let isProduction = environment == .production
         var world = World(
             environment: environment, catalogue: catalogue,
             pace: isProduction ? .production : Pace(monthMinutes: settings.sandboxMonthMinutes),
             seed: settings.seed &+ (isProduction ? 0 : 1), now: start,
-            rates: scenario?.population?.rates ?? LifeRates())
+            rates: scenario?.population?.rates ?? LifeRates(),
+            given: try given.map { given throws(SimulatorError) in
+                try GivenIdentifiers(given.rows(in: environment), in: environment)
+            } ?? GivenIdentifiers())
         if let days = scenario?.graceDays { world.graceDays = days }
         return world
     }
@@ -43,7 +49,7 @@ struct WorldFactory: Sendable {
     func rehearse() throws(SimulatorError) {
         guard let scenario else { return }
         for environment in SimulatedEnvironment.allCases {
-            var world = emptyWorld(environment)
+            var world = try emptyWorld(environment)
             try world.play(scenario.customers)
             while let last = world.pendingSteps.last {
                 world.advance(to: last.date)

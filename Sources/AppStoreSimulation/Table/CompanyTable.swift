@@ -17,10 +17,9 @@ struct CompanyTable: Sendable {
             key: SubscriptionKey(
                 bundleID: app.bundleID, environment: world.environment.rawValue,
                 originalTransactionID: world.originalTransactionID(chain: index)))
-        row.customerID = customer(account)
-        if world.accounts[account].hasToken, !chain.isFamilyShared {
-            row.appAccountToken = world.identifiers.appAccountToken(account: account)
-        }
+        row.customerID = customer(account, in: world)
+        row.appAccountToken = world.snapshot(chain: index).appAccountToken(
+            at: world.now, world.identifiers)
         row.status = chain.phase.status
         row.autoRenewStatus = chain.renewsNextPeriod ? 1 : 0
         row.autoRenewProductID = world.catalogue.products[Int(chain.nextPeriodProduct)].id
@@ -79,7 +78,8 @@ struct CompanyTable: Sendable {
         return found
     }
 
-    static func customer(_ account: Int) -> String {
+    static func customer(_ account: Int, in world: borrowing World) -> String {
+        if let given = world.customerNames[account] { return given }
         let digits = String(account + 1)
         return "customer-" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
@@ -124,15 +124,21 @@ extension CompanyTable {
     /// The columns that it fills; who pays elsewhere, too, no App Store knows.
     private static let columns = SubscriptionField.allCases.filter { $0 != .paidElsewhereUntil }
 
-    /// CSV (RFC 4180) with a header line; no value needs quotes.
+    /// CSV (RFC 4180) with a header line.
     var csv: String {
         var text = Self.columns.map(\.rawValue).joined(separator: ",") + "\r\n"
         for row in rows {
-            text += Self.columns.map { row.value(of: $0).plainText }
+            text += Self.columns.map { Self.quoted(row.value(of: $0).plainText) }
                 .joined(separator: ",")
             text += "\r\n"
         }
         return text
+    }
+
+    /// Only a customer's id of a given table can need quotes.
+    private static func quoted(_ value: String) -> String {
+        guard value.contains(where: { ",\"\r\n\r\n".contains($0) }) else { return value }
+        return "\"" + value.replacing("\"", with: "\"\"") + "\""
     }
 
     var plantedJSON: String {

@@ -89,7 +89,7 @@ struct DriftPlanting {
         case .expiry: return [.active, .expired].contains(chain.phase)
         case .latestTransaction: return chain.phase == .active && chain.transactions.count > 1
         case .ownership, .notFound: return true
-        case .identity: return world.accounts[account].hasToken && !chain.isFamilyShared
+        case .identity: return rows[index]?.appAccountToken != nil
         case .missingLocally: return subscriptions.count > 1
         case .accountNotFound: return world.chains(ofAccount: account).count == 1
         case .invalidID, .duplicateLocal:
@@ -137,7 +137,8 @@ struct DriftPlanting {
             bundleID: row.key.bundleID, environment: row.key.environment,
             originalTransactionID: String(
                 world.identifiers.transactionID(chain: unknown, period: 0)))
-        row.customerID = CompanyTable.customer(world.accounts.count + extraRows.count)
+        row.customerID = CompanyTable.customer(
+            world.accounts.count + extraRows.count, in: world)
         row.appAccountToken = nil
         row.latestTransactionID = row.key.originalTransactionID
         row.webOrderLineItemID = String(world.identifiers.lineItemID(chain: unknown, period: 0))
@@ -206,7 +207,8 @@ struct DriftPlanting {
             PlantedDrift(
                 originalTransactionID: world.originalTransactionID(chain: index),
                 kinds: [kind.rawValue],
-                customerID: CompanyTable.customer(Int(world.chains[index].account)), field: field,
+                customerID: CompanyTable.customer(Int(world.chains[index].account), in: world),
+                field: field,
                 tableValue: tableValue, appleValue: appleValue))
     }
 }

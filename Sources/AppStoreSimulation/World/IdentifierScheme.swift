@@ -6,26 +6,42 @@ import Subscriptions
 struct IdentifierScheme: Sendable {
     /// Room for the periods of one chain: 78 years of weekly ones.
     static let periodsPerChain: UInt64 = 4096
+    /// How many ids of transactions can be computed.
+    fileprivate static let size: UInt64 = 90_000_000_000_000
 
     let environment: SimulatedEnvironment
     let seed: UInt64
+    /// Ids that a company's table gives; they take the place of computed ones.
+    private let given: GivenIdentifiers
+    private let transactionBase: UInt64
+    private let lineItemBase: UInt64
 
-    private var transactionBase: UInt64 {
-        environment == .production ? 420_001_000_000_000 : 2_000_000_100_000_000
+    init(
+        environment: SimulatedEnvironment, seed: UInt64,
+        given: GivenIdentifiers = GivenIdentifiers()
+    ) {
+        self.environment = environment
+        self.seed = seed
+        self.given = given
+        let isProduction = environment == .production
+        transactionBase =
+            given.freeBase ?? (isProduction ? 420_001_000_000_000 : 2_000_000_100_000_000)
+        lineItemBase =
+            given.freeBase ?? (isProduction ? 420_000_400_000_000 : 2_000_000_000_000_000)
     }
-    private var lineItemBase: UInt64 {
-        environment == .production ? 420_000_400_000_000 : 2_000_000_000_000_000
-    }
+
     private var appTransactionBase: UInt64 {
         environment == .production ? 704_300_000_000_000_000 : 705_300_000_000_000_000
     }
 
     func transactionID(chain: Int, period: Int) -> UInt64 {
-        transactionBase + UInt64(chain) * Self.periodsPerChain + UInt64(period)
+        given.transactions[PurchasePlace(chain: chain, period: period)]
+            ?? transactionBase + UInt64(chain) * Self.periodsPerChain + UInt64(period)
     }
 
     func lineItemID(chain: Int, period: Int) -> UInt64 {
-        lineItemBase + UInt64(chain) * Self.periodsPerChain + UInt64(period)
+        given.lineItems[PurchasePlace(chain: chain, period: period)]
+            ?? lineItemBase + UInt64(chain) * Self.periodsPerChain + UInt64(period)
     }
 
     func appTransactionID(account: Int) -> UInt64 {
@@ -34,9 +50,13 @@ struct IdentifierScheme: Sendable {
 
     /// The chain and period that an id stands for; the caller checks that they exist.
     func place(ofTransaction id: UInt64) -> (chain: Int, period: Int)? {
-        guard id >= transactionBase, id - transactionBase < 90_000_000_000_000 else { return nil }
+        if let place = given.places[id] { return (place.chain, place.period) }
+        guard id >= transactionBase, id - transactionBase < Self.size else { return nil }
         let offset = id - transactionBase
-        return (Int(offset / Self.periodsPerChain), Int(offset % Self.periodsPerChain))
+        let place = PurchasePlace(
+            chain: Int(offset / Self.periodsPerChain), period: Int(offset % Self.periodsPerChain))
+        // The given id is the only one of its purchase.
+        return given.transactions[place] == nil ? (place.chain, place.period) : nil
     }
 
     /// The account that an id stands for; the caller checks that it exists.
@@ -85,5 +105,55 @@ struct IdentifierScheme: Sendable {
     private static func hexadecimal(_ value: UInt64) -> String {
         let digits = String(value, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}
+
+/// A purchase's place in the world: its chain, and the period within it.
+struct PurchasePlace: Hashable, Sendable {
+    let chain: Int
+    let period: Int
+}
+
+/// The ids that the rows of a company's table give to their purchases.
+struct GivenIdentifiers: Sendable {
+    private(set) var transactions: [PurchasePlace: UInt64] = [:]
+    private(set) var lineItems: [PurchasePlace: UInt64] = [:]
+    /// The inverse of `transactions`.
+    private(set) var places: [UInt64: PurchasePlace] = [:]
+    /// Where computed ids begin, so that none is a given one; `nil` without given ids.
+    private(set) var freeBase: UInt64?
+
+    init() {}
+
+    /// The ids of rows whose purchases are the first chains of a world, in this order.
+    init(_ rows: [GivenRow], in environment: SimulatedEnvironment) throws(SimulatorError) {
+        for (chain, row) in rows.enumerated() {
+            let first = PurchasePlace(chain: chain, period: 0)
+            var current = first
+            transactions[first] = row.originalID
+            places[row.originalID] = first
+            if let latest = row.latestID, latest != row.originalID {
+                current = PurchasePlace(chain: chain, period: 1)
+                transactions[current] = latest
+                places[latest] = current
+            }
+            if let lineItem = row.lineItemID { lineItems[current] = lineItem }
+        }
+        freeBase = try Self.freeBase(
+            besides: Array(places.keys) + Array(lineItems.values), in: environment)
+    }
+
+    /// Ids of seventeen digits, longer than Apple's own; no id exists in both environments.
+    private static func freeBase(
+        besides ids: [UInt64], in environment: SimulatedEnvironment
+    ) throws(SimulatorError) -> UInt64 {
+        let first: UInt64 =
+            environment == .production ? 42_000_100_000_000_000 : 52_000_100_000_000_000
+        for step in UInt64(0)..<50 {
+            let base = first + step * 100_000_000_000_000
+            let range = base..<base + IdentifierScheme.size
+            if !ids.contains(where: range.contains) { return base }
+        }
+        throw GivenTable.problem("its ids leave no room for ids of later periods.")
     }
 }

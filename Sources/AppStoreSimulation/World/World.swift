@@ -17,6 +17,10 @@ struct World: Sendable {
     /// Every event that was due by this moment has happened.
     private(set) var now: Timestamp
     var accounts: [AppleAccount] = []
+    /// The company's ids of customers, by account, where a table gives them.
+    var customerNames: [Int: String] = [:]
+    /// How many subscriptions of such a table are not as their row says, because a date of it has passed.
+    var rowsGoneOn = 0
     var chains: [PurchaseChain] = []
     /// Sorted by date.
     var notifications: [NotificationRecord] = []
@@ -45,14 +49,14 @@ struct World: Sendable {
 
     init(
         environment: SimulatedEnvironment, catalogue: Catalogue, pace: Pace, seed: UInt64,
-        now: Timestamp, rates: LifeRates
+        now: Timestamp, rates: LifeRates, given: GivenIdentifiers = GivenIdentifiers()
     ) {
         self.environment = environment
         self.catalogue = catalogue
         self.pace = pace
         self.graceDays = catalogue.graceDays
         self.seed = seed
-        self.identifiers = IdentifierScheme(environment: environment, seed: seed)
+        self.identifiers = IdentifierScheme(environment: environment, seed: seed, given: given)
         self.now = now
         self.rates = rates
         self.notificationsSince = now.adding(
