@@ -68,3 +68,15 @@ require_swift() {
         fail "Swift $major.$minor is too old; version $wanted or later is needed: https://www.swift.org/install/linux/"
     fi
 }
+
+# Sets build_flags to the flags of every build by jobs/test and jobs/demo: with other flags a build starts
+# from the beginning. Sets has_postgres where PostgreSQL can be built and tested. SWIFT_BUILD_FLAGS may name more.
+read_build_flags() {
+    read -ra build_flags <<<"${SWIFT_BUILD_FLAGS:-}"
+    has_postgres=
+    if { has_header libpq-fe.h || has_header postgresql/libpq-fe.h; } \
+        && Tests/PostgresDatabaseTests/server find >/dev/null 2>&1; then
+        has_postgres=yes
+        build_flags+=(--traits PostgreSQL)
+    fi
+}
