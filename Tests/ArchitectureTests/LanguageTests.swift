@@ -202,7 +202,6 @@ struct OldWord: Sendable {
 
     /// Pages that are not rewritten yet, each with the day and the reason.
     static let pending = [
-        "README.md": "2026-11-24: it gets a new outline first",
         "ARCHITECTURE.md": "2026-11-24: it follows the redesign of the modules",
         "CONTRIBUTING.md": "2026-11-24: its recipes follow the redesign of the modules",
         "docs/settings.md": "2026-11-24: its tables are made from texts in the program",
