@@ -161,7 +161,12 @@ import Testing
         world.store.hold(marked)
         for number in 2...4 {
             try await world.night("run-\(number)", after: Int64(number) * 24) {
-                if number == 4 { $0.coverage = .delta }
+                if number == 4 {
+                    $0.coverage = .delta(
+                        DeltaSettings(
+                            sweepMilliseconds: 30 * 24 * World.hour,
+                            sweepEndedMilliseconds: 180 * 24 * World.hour, sample: .rows(10)))
+                }
             }
             #expect(!world.apple.asked.contains(World.id(50)))
             report = try #require(world.store.report(ofRun: "run-\(number)"))
