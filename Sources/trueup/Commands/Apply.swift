@@ -100,7 +100,8 @@ package struct Apply: Verb {
                 "Dry run of plan \(known.seal.sha256): \(fates[.planned] ?? 0) changes would be "
                     + "written, \(fates[.applied] ?? 0) were written before, \(left) would not be "
                     + "written because their rows have changed, Apple signed a newer statement, or "
-                    + "their evidence was erased. The guards are checked when the plan is applied. Nothing was written.")
+                    + "their evidence was erased. The guards are checked when the plan is applied. "
+                    + "Nothing was written.")
         }
         return left > 0 ? .stale : .ok
     }
