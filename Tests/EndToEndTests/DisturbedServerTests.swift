@@ -41,7 +41,7 @@
         @Test(arguments: Books.allCases)
         func `is waited for while the server restarts, once the run has begun`(books: Books) throws
         {
-            let night = try ServerNight(customers: 120, books)
+            let night = try ServerNight(customers: 60, books)
             defer { night.server.stop() }
             let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
             try night.reset(slowedBy: ServerNight.slowness)
@@ -62,7 +62,7 @@
             _ books: Books, mayEndWith status: Int32,
             _ disturb: (ServerNight, BuiltExecutable.Running) throws -> BuiltExecutable.Result
         ) throws {
-            let night = try ServerNight(customers: 120, books)
+            let night = try ServerNight(customers: 60, books)
             defer { night.server.stop() }
             let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
             for trial in 1...Self.trials {

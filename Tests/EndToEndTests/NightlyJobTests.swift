@@ -135,12 +135,12 @@ import Testing
             try bare.rows(without: own) == exact.mapValues { $0.filter { !own.contains($0.key) } })
     }
 
-    @Test(.timeLimit(.minutes(30)), arguments: [150, 400, 700, 1100])
+    @Test(.timeLimit(.minutes(30)), arguments: [150, 400, 900])
     func `killed at any instant, the next run ends as an uninterrupted one`(
         killedAfterMilliseconds: Int
     ) throws {
         let slow = "requests_per_second: 100"
-        let place = try workplace(customers: 150, drift: "0.4")
+        let place = try workplace(customers: 100, drift: "0.4")
         let simulator = place.simulator
         let undisturbed = try Workplace(on: simulator)
         try #require(undisturbed.run("init").status == 0)
@@ -167,7 +167,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(30)), arguments: [(SIGINT, Int32(130)), (SIGTERM, Int32(143))])
     func `a signal leaves a report and a checkpoint`(signal: Int32, status: Int32) throws {
-        let place = try workplace(customers: 150, drift: "0.4")
+        let place = try workplace(customers: 100, drift: "0.4")
         let simulator = place.simulator
         let paced = simulator.appYAML()
             .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 100")

@@ -1,16 +1,17 @@
 import Foundation
 import GRDB
+import Synchronization
 import TestSupport
 import Testing
 
 /// A folder with settings, jobs and a database, in which `trueup` is run as a user would.
-final class Workplace {
+final class Workplace: Sendable {
     let folder: TemporaryFolder
     /// Kept running for as long as somebody works here.
     let simulator: RunningSimulator
     private let trueup = BuiltExecutable("trueup")
     /// Reports whose totals were added up.
-    private var added: Set<String> = []
+    private let added = Mutex<Set<String>>([])
 
     init(on simulator: RunningSimulator, extra: [String] = []) throws {
         folder = try TemporaryFolder()
@@ -85,7 +86,8 @@ final class Workplace {
         }
         for day in names(reports) where day.hasPrefix("20") {
             let runs = names(reports.appendingPathComponent(day))
-            for run in runs where !run.hasSuffix(".partial") && added.insert(run).inserted {
+            for run in runs
+            where !run.hasSuffix(".partial") && added.withLock({ $0.insert(run).inserted }) {
                 let place = reports.appendingPathComponent(day).appendingPathComponent(run)
                 func text(_ name: String) -> String? {
                     (try? Data(contentsOf: place.appendingPathComponent(name)))
