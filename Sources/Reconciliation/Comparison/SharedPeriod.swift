@@ -20,8 +20,9 @@ struct SharedPeriod: Sendable {
 
     /// `nil` where the newest period that the answer shows is represented by one transaction.
     ///
-    /// - Parameter shown: The transactions of the answer's entries about one subscription.
-    /// - Parameter history: The customer's history, where it was read.
+    /// - Parameters:
+    ///   - shown: The transactions of the answer's entries about one subscription.
+    ///   - history: The customer's history, where it was read.
     init?(shown: [SignedTransaction], history: HistoryReading?) {
         guard let id = shown.first?.originalTransactionID,
             shown.contains(where: \.sharesPeriod)

@@ -11,8 +11,10 @@ struct CustomerAnswer: Sendable {
     /// The periods that several transactions represent, by original transaction id.
     private let periods: [String: SharedPeriod]
 
-    /// - Parameter history: The customer's history, where it was read: an answer need not show every
-    ///   transaction of a period that several represent.
+    /// - Parameters:
+    ///   - answer: Apple's answer about the customer.
+    ///   - history: The customer's history, where it was read: an answer need not show every transaction
+    ///     of a period that several represent.
     init(_ answer: StatusAnswer, history: HistoryReading? = nil) {
         let periods = Self.sharedPeriods(in: answer.subscriptions, history: history)
         self.periods = periods
