@@ -225,7 +225,7 @@ import Testing
         #expect(
             status.output.contains("\(judged) rows were checked by a run that was stopped"),
             "\(status.output)")
-        #expect(!status.output.contains("Owed       \(judged)"), "\(status.output)")
+        #expect(!status.output.contains("Pending    \(judged)"), "\(status.output)")
 
         try place.writeSettings(apps: [place.simulator.appYAML()])
         let second = try place.run("run", "backfill")

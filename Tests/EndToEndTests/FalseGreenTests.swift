@@ -41,7 +41,7 @@ import Testing
         for (job, status) in [("audit", Int32(3)), ("nightly", 4)] {
             let run = try place.run("run", job)
             #expect(run.status == status, "\(run.errors)\n\(run.output)")
-            #expect(run.output.contains("0 of \(rows) rows judged"), "\(run.output)")
+            #expect(run.output.contains("0 of \(rows) rows checked"), "\(run.output)")
             #expect(run.output.contains("max_excluded_share"), "\(run.output)")
             #expect(try calls(place) == 0)
         }

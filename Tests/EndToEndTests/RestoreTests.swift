@@ -76,7 +76,7 @@ import Testing
         #expect(try verdict(place, "--database")["exit_status"] as? Int == 7)
         let doctor = try place.run("doctor")
         #expect(doctor.status == 0, "\(doctor.output)")
-        #expect(doctor.output.contains("does not hold the entry that"), "\(doctor.output)")
+        #expect(doctor.output.contains("lacks the entry with which"), "\(doctor.output)")
         #expect(doctor.output.contains("trueup restored --reason TEXT"))
         try place.sql(
             "UPDATE subscriptions SET auto_renew_status = 1 - auto_renew_status WHERE status = 1")

@@ -21,26 +21,26 @@ import Testing
     @Test func `no row that was not judged is said to differ`() {
         #expect(
             risk(sample(0, 68, drawn: 68)).contains(
-                "of 68 drawn at random 0 differ and 68 were not judged; the bound counts those as "
-                    + "if they differed. It holds"))
+                "of 68 drawn at random 0 differ and 68 were not checked; the bound counts those as "
+                    + "if they differed. This holds"))
         #expect(
             risk(sample(7, 16)).contains(
-                "of 449 drawn at random 7 differ and 16 were not judged; the bound counts those as "
-                    + "if they differed. It holds"))
+                "of 449 drawn at random 7 differ and 16 were not checked; the bound counts those as "
+                    + "if they differed. This holds"))
         #expect(
             risk(sample(1, 1)).contains(
-                "drawn at random 1 differs and 1 was not judged; the bound counts it as if it "
-                    + "differed. It holds"))
+                "drawn at random 1 differs and 1 was not checked; the bound counts it as if it "
+                    + "differed. This holds"))
     }
 
     @Test func `where every drawn row was judged, nothing is said of others`() {
-        #expect(risk(sample(7, 0)).contains("of 449 drawn at random 7 differ. It holds"))
+        #expect(risk(sample(7, 0)).contains("of 449 drawn at random 7 differ. This holds"))
     }
 
     @Test func `what earlier versions counted together is said together`() {
         #expect(
             risk(sample(23, nil)).contains(
-                "of 449 drawn at random 23 differ or were not judged. It holds"))
+                "of 449 drawn at random 23 differ or were not checked. This holds"))
     }
 
     @Test(arguments: [(7, 16, 23), (0, 0, 0), (Int.max, 1, Int.max)])

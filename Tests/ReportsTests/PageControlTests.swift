@@ -103,7 +103,8 @@ import Testing
         app.previous?.sums.add(rows: 4, ofStatus: 3)
         app.uncounted.add(rows: 1, ofStatus: 1)
         let words = words(try page(Self.run([app])))
-        #expect(words.contains("Since run 20261119T031704Z-000001 ended others have written"))
+        #expect(
+            words.contains("have written to the tables since run 20261119T031704Z-000001 ended."))
         #expect(words.contains("corrections of runs not counted +1 0 0 0 0 0 +1"))
         #expect(words.contains("written by others since -1 0 -4 0 0 0 -5"))
     }
@@ -114,7 +115,7 @@ import Testing
         let page = try page(Self.run([Self.app(), other]))
         #expect(page.contains("<h3>com.example.other (Production), not configured</h3>"))
         #expect(words(page).contains("No earlier run has counted these tables"))
-        #expect(words(page).contains("rows held 2,982"))
+        #expect(words(page).contains("rows stored 2,982"))
     }
 
     @Test func `a run without them says why`() throws {

@@ -87,7 +87,7 @@ import Testing
         #expect(page.contains("<span class=\"good\">ok, in part</span>"))
         #expect(
             page.contains(
-                "90 nights: 5 with a run of this job, 85 without one since the first of them on "
+                "90 days: 5 with a run of this job, and 85 without one since the first run on "
                     + "2026-08-23."))
         // Neither the stopped run, the killed one nor the one in part is compared with.
         #expect(page.contains("The run before is before-3, begun 2026-11-17 03:17:04 UTC."))
@@ -107,11 +107,11 @@ import Testing
         #expect(page.contains("There is no complete earlier run of the job to compare with."))
         #expect(!page.contains("no run</td>"))
         // Nothing is missing before a first run, neither in the calendar nor in a drawing.
-        #expect(page.contains("1 with a run of this job, 0 without one since the first of them"))
+        #expect(page.contains("1 with a run of this job, and 0 without one since the first run"))
         #expect(!page.contains("class=\"missing\""))
         #expect(page.contains("no run before 2026-11-20; 2026-11-20: "))
         let drawing = try #require(
-            page.firstMatch(of: /(?s)rows not judged<\/title>(.*?)<\/svg>/)?.1)
+            page.firstMatch(of: /(?s)rows not checked<\/title>(.*?)<\/svg>/)?.1)
         #expect(!drawing.contains("class=\"gap\""))
         #expect(drawing.ranges(of: "<rect").count == 1)
     }

@@ -107,7 +107,7 @@ import Testing
             }
             for sentence in section.sentences { #expect(words.contains(sentence)) }
         }
-        #expect(words.contains("1,987 of 2,000 rows judged: 1,950 agree with Apple, 37 differ."))
+        #expect(words.contains("1,987 of 2,000 rows checked: 1,950 agree with Apple, 37 differ."))
         #expect(words.contains("1,212 findings: 1,200 corrected, 12 open, of these 8 new."))
     }
 
@@ -119,7 +119,7 @@ import Testing
         #expect(words.contains("status 2 → 1"))
         #expect(words.contains(Samples.digest))
         #expect(words.contains("renewal info " + Samples.renewalDigest))
-        #expect(words.contains("2 corrections; corrections.csv has them, too."))
+        #expect(words.contains("2 corrections; corrections.csv has them as well."))
         #expect(
             words.contains(
                 "2000000000000004 customer-4 1 confirmed 2026-11-18 2026-11-20 3 "
@@ -151,7 +151,7 @@ import Testing
         }
         #expect(
             figures == [
-                "asked about 1,900", "not asked about 410,483", "agree 1,950", "differ 37",
+                "asked 1,900", "not asked 410,483", "agree 1,950", "differ 37",
                 "corrections written 31", "findings open 12", "not checked 3",
             ])
         let words = words(page)

@@ -29,7 +29,7 @@ import Testing
                   in scope    2,000  the sum of the four
 
                 NOT CHECKED            rows  why
-                  in_flight               1  changed too recently at Apple; asked again next run
+                  in_flight               1  Apple changed it too recently; the next run checks it again
                   rate_limited            2  Apple's rate limit (429) did not end in time
                   excluded: in_flight    10  signed more recently than the job's settle time
 
@@ -61,11 +61,11 @@ import Testing
                   - Apple answered 429 for 12 s; the rate was halved.
 
                 NEXT
-                  - Run the job again: rows that were not judged are asked again. undecided.csv names them.
-                  - Apple does not find 3 ids, 0 of them new: not_found.csv says since when. Access is never removed
-                    for it; check them before you decide.
-                  - corrections.jsonl holds every change with its evidence, corrections.csv the changes of values,
-                    undo.json the way back.
+                  - Run the job again: it checks the rows that were not checked. undecided.csv names them.
+                  - Apple does not find 3 ids, 0 of them new: not_found.csv says since when. No run removes access
+                    because of that; check them before you decide.
+                  - corrections.jsonl has every change with its evidence, corrections.csv the changed values, and
+                    undo.json the inverse.
 
                 Report   reports/2026-11-20/x
 
@@ -122,7 +122,7 @@ import Testing
                 "OK (exit status 0): 37 of 2,000 rows differed; 31 corrections written.",
                 "OK (exit status 0): no row of 1,000 contradicts Apple; 1,000 corrections written.",
                 "Stopped by a guard (exit status 4): max_changes; none of the 812 planned corrections was written.",
-                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not checked; a run of the job within 6 hours",
+                "Stopped by SIGINT (exit status 130): 1,188 of 2,000 rows not checked; a run of the job within 6",
                 "Findings remain (exit status 2): 1 of 2 rows differs; 1 correction planned, not written; 1 finding",
                 "Denied by Apple (exit status 77): Apple refuses the key (401); 2,000 of 2,000 rows not checked.",
             ])
@@ -155,7 +155,7 @@ import Testing
             text.contains(
                 "50 of 434 rows differ; 47 corrections, 383 fills and 3 new periods planned, not "
                     + "written;"))
-        #expect(text.contains("fills 383 of these only fill what was empty"))
+        #expect(text.contains("fills 383 of these only fill empty values"))
         var night = Situations.filled
         night.fills = [.applied: FillCounts(filled: 1_000)]
         #expect(words(night).contains("contradicts Apple; 1,000 fills written."))
@@ -242,10 +242,31 @@ import Testing
                 """
                 LIST PRICES OF PERIODS CONCERNED  amount  currency  periods
                   to the harm of customers         39.96  BRL             1
+                  without harm to either           2,697  JPY             2
                   to the harm of customers         1.250  KWD             1
                   to the harm of the company       -1.00  USD             1
-                  without harm to either           2,697  JPY             2
 
                 """))
+    }
+
+    @Test func `groups money by currency, with a total where it harms several`() {
+        var summary = Samples.summary()
+        summary.money = [
+            MoneyTotal(currency: "USD", direction: .companyLoses, amount: 1_000, findings: 1),
+            MoneyTotal(currency: "EUR", direction: .companyLoses, amount: 100_000, findings: 3),
+            MoneyTotal(currency: "EUR", direction: .customerLoses, amount: 9_990, findings: 1),
+        ]
+        let text = SummaryText.render(summary, reportPath: nil)
+        #expect(
+            text.contains(
+                """
+                LIST PRICES OF PERIODS CONCERNED  amount  currency  periods
+                  to the harm of customers          9.99  EUR             1
+                  to the harm of the company      100.00  EUR             3
+                                                  ------            -------
+                  total in EUR                    109.99  EUR             4
+                  to the harm of the company        1.00  USD             1
+
+                """), "\(text)")
     }
 }

@@ -109,10 +109,10 @@ import Testing
         ),
         (
             "status,original_transaction_id,status\n",
-            "FILE:1: column \"status\" stands twice"
+            "FILE:1: column \"status\" is listed twice"
         ),
         ("status\n", "FILE:1: column \"original_transaction_id\" is missing and required"),
-        ("\n1\n", "FILE:1: unknown column \"\"; known are original_transaction_id, environment"),
+        ("\n1\n", "FILE:1: unknown column \"\"; trueup knows original_transaction_id, environment"),
         ("\u{1F}\u{8B}", "unknown column"),
     ])
     func `says what is wrong with its header`(text: String, says: String) throws {

@@ -137,8 +137,8 @@ extension ReportFile {
             # 63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179
 
            (compare it with the one that Apple publishes); any other root is a rehearsal's, whatever
-           manifest.json says of it. The last lines are what Apple says; compare them with the "after" of the
-           correction. Times are milliseconds since 1970. The first payload of this folder (an empty
+           manifest.json says of it. The last lines are what Apple says; compare them with the "after"
+           of the correction. Times are milliseconds since 1970. The first payload of this folder (an empty
            evidence.jsonl: nothing rests on any), then all of them:
 
             digests() { grep -v '^{"erased_at"' evidence.jsonl | sed 's/.*"sha256":"\([0-9a-f]*\)".*/\1/'; }

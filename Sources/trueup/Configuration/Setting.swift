@@ -155,7 +155,7 @@ extension SettingsMapping {
         guard let value = value(setting.key) else { return named }
         guard let named else { return value }
         throw named.error(
-            "is another name of \(setting.key), which stands here as well",
+            "is another name of \(setting.key), which is here as well",
             suggestion: "keep one of them")
     }
 }

@@ -29,7 +29,7 @@ import Testing
         #expect(
             messages[2].contains(
                 "trueup run nightly --lift-guard max_changes --lift-guard max_own_fault --reason "
-                    + "'the plan of run run-7 was read and is right'` (adding"))
+                    + "'the plan of run run-7 was read and is right'` (with --canary"))
         #expect(messages[2].contains("`trueup show plan run-7` lists it"))
     }
 
@@ -74,7 +74,7 @@ import Testing
             let messages = decision(PlanOutcome(breaches: breaches), mode: mode, filled: 6).messages
             let all = messages.joined(separator: " ")
             #expect(all.contains("`trueup run backfill`."))
-            #expect(all.contains("But max_own_fault objects to more than the size"))
+            #expect(all.contains("max_own_fault stops the plan for another reason than its size"))
             #expect(
                 all.contains("trueup run backfill --lift-guard max_own_fault --reason 'the plan"))
             #expect(!all.contains("--lift-guard max_changes"))
@@ -94,7 +94,7 @@ import Testing
         let told = guarded.messages.joined(separator: " ")
         #expect(
             told.contains("trueup run nightly --ids-file 'my ids.txt' --lift-guard max_changes"))
-        #expect(told.contains("is right' --config /etc/trueup.yaml` (adding"))
+        #expect(told.contains("is right' --config /etc/trueup.yaml` (with --canary"))
         #expect(told.contains("trueup show plan run-7 --config /etc/trueup.yaml` lists it"))
 
         outcome.breaches = []
@@ -144,7 +144,7 @@ import Testing
         let decision = decision(PlanOutcome(canary: .differs(rows, of: 20)))
         #expect(decision.statuses == [.guarded])
         let text = decision.messages.joined(separator: " ")
-        #expect(text.contains("guard canary: the corrections of 20 subscriptions were written"))
+        #expect(text.contains("guard canary: the run corrected 20 subscriptions"))
         #expect(text.contains("101 (status), 102 (status)"))
         #expect(text.contains("105 (status) and 2 more"))
         #expect(text.contains("Nothing more was written"))
@@ -165,12 +165,13 @@ import Testing
         let text = decision(PlanOutcome(canary: .interrupted(end, subscriptions: 20)), end: end)
             .messages.joined(separator: " ")
         #expect(text.contains("Nothing more was changed"))
-        #expect(text.contains("corrections of 20 subscriptions were written"))
+        #expect(text.contains("had corrected 20 subscriptions as a canary"))
     }
 
     @Test func `a canary that agrees is told and ends well`() {
         let decision = decision(PlanOutcome(canary: .agrees(subscriptions: 20)))
         #expect(decision.statuses.isEmpty)
-        #expect(decision.messages.joined().contains("The canary agreed: 20"))
+        let told = decision.messages.joined()
+        #expect(told.contains("asked Apple again about 20 corrected subscriptions"))
     }
 }

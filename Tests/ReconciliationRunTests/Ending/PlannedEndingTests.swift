@@ -107,7 +107,7 @@ import Testing
         let undo = decision(.undo(ofRun: "r"), [.stale: 1], undo: counts)
         #expect(undo.statuses == [.stale])
         let text = undo.messages.joined(separator: " ")
-        #expect(text.contains("Taken back before: 3."))
+        #expect(text.contains("Reverted before: 3."))
         #expect(text.contains("7: the row is gone"))
         #expect(text.contains("mode: check"))
     }

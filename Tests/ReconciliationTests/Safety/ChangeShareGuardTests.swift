@@ -44,7 +44,7 @@ import Testing
         #expect(sentence(changes: 20, RoutineRows(judged: 200, changed: 10)) == nil)
         #expect(
             sentence(changes: 20, RoutineRows(judged: 200, changed: 11))?
-                .contains("11 of 200 rows that were asked about as a matter of routine") == true)
+                .contains("11 of 200 rows of the sweep and the sample") == true)
         #expect(sentence(changes: 4, RoutineRows(judged: 4, changed: 4)) == nil)
     }
 }

@@ -45,7 +45,7 @@ import Testing
         last.matched = 100
         last.excluded[.appNotConfigured] = 2
         let sentence = try #require(self.sentence(strangers: 40, last: last))
-        #expect(sentence.contains("at the last run it were 2 of 102"))
+        #expect(sentence.contains("In the last run these were 2 of 102 rows"))
         #expect(self.sentence(strangers: 7, last: last) == nil)
         #expect(self.sentence(strangers: 8, last: last) != nil)
     }

@@ -43,7 +43,7 @@ import trueup
         #expect(
             rows(nil).contains(
                 "none; \"trueup check JOB\" reads them; imported from your table subs"))
-        #expect(!rows(nil).contains("import"))
+        #expect(!rows(nil).contains("trueup import"))
         #expect(rows(Self.now).contains("none; imported from your table subs, read"))
     }
 

@@ -40,7 +40,7 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
             says: "unknown key", "known here: bundle_id"),
         SettingsMistake(
             SettingsText.production(with: "key_id: OTHER"), line: 8, key: "key_id",
-            says: "stands twice (first in line 6)", "keep one"),
+            says: "is listed twice (first in line 6)", "keep one"),
         SettingsMistake(
             SettingsText.production(replacing: "key_id: 2X9R4HXF34", by: "key_id:"), line: 6,
             key: "apps[0].key_id", says: "has no value", "write a text"),
