@@ -42,7 +42,8 @@ import Testing
                 ]),
             ]))
         let statement = try await verifier.signedTransaction(Array(jws.utf8)[...])
-        #expect(statement.price == 2 * 4_990 + 3 * 3_990)
+        let price: Int64 = 2 * 4_990 + 3 * 3_990
+        #expect(statement.price == price)
         #expect(
             statement.seats
                 == SignedSeats(

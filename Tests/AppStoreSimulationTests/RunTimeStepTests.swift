@@ -18,6 +18,10 @@ import Testing
     }
 
     private static let monthly = #"{"at": "-20d", "buy": "video.basic.monthly"}"#
+    private static let seats =
+        #"{"at": "-20d", "buy": "video.premium.monthly", "seats": 5}"#
+    private static let developerSeats =
+        #"{"at": "-20d", "buy": "news.monthly", "seats": 6, "invitations": "developer"}"#
     static let cases: [Case] = [
         Case(
             step: "buy", life: "", body: #"{"buy": "news.monthly", "label": "news"}"#, status: 1,
@@ -87,6 +91,21 @@ import Testing
             step: "external_purchase_token", life: monthly,
             body: #"{"external_purchase_token": "CREATED"}"#, status: 1,
             told: "SUBSCRIBED/INITIAL_BUY"),
+        Case(
+            step: "add_seats", life: seats, body: #"{"add_seats": 3}"#, status: 1,
+            told: "DID_CHANGE_RENEWAL_PREF/INCREASE_QUANTITY"),
+        Case(
+            step: "remove_seats", life: seats, body: #"{"remove_seats": 2}"#, status: 1,
+            told: "DID_CHANGE_RENEWAL_PREF/DECREASE_QUANTITY"),
+        Case(
+            step: "refund_seats", life: seats, body: #"{"refund_seats": 2}"#, status: 1,
+            told: "REFUND/SEATS"),
+        Case(
+            step: "claim_seats", life: developerSeats, body: #"{"claim_seats": 2}"#, status: 1,
+            told: "SUBSCRIBED/INITIAL_BUY"),
+        Case(
+            step: "release_seats", life: developerSeats + #", {"at": "-2d", "claim_seats": 3}"#,
+            body: #"{"release_seats": 1}"#, status: 1, told: "SUBSCRIBED/INITIAL_BUY"),
         Case(step: "rescind_consent", life: monthly, status: 1, told: "SUBSCRIBED/INITIAL_BUY"),
     ]
 

@@ -100,8 +100,12 @@ struct ReportedTotals {
                 start -= 1
                 if lines[start].isEmpty { break }
             }
-            let above = lines[start..<place]
             guard place + 1 < lines.count else { continue }
+            // Money has a sum for each currency, of the lines in this currency alone.
+            let currency = lines[place + 1].firstMatch(of: #/total in ([A-Z]+)\b/#)?.1
+            let above = lines[start..<place].filter { line in
+                currency.map { line.contains("  \($0)  ") } ?? true
+            }
             for column in Self.columns(of: line) {
                 guard let sum = Self.number(in: lines[place + 1], column) else { continue }
                 let parts = above.compactMap { Self.number(in: $0, column) }

@@ -113,7 +113,7 @@ import Testing
         #expect(try kinds(place).isEmpty)
         #expect(try undecidedReasons(place) == ["unavailable"])
         #expect(try messages(place).contains("revocation is hard"))
-        #expect(try messages(place).contains("Its watermark stays"))
+        #expect(try messages(place).contains("watermark stays"))
         // One round for each certificate, however many payloads there are.
         let attempts = mode == "server_error" ? 2 : mode == "absent" ? 0 : 1
         #expect(try await asked() == Asked(leaf: attempts, intermediate: attempts))

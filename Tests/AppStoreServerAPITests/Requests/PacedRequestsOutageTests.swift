@@ -70,7 +70,7 @@ import Testing
         #expect(bench.clock.elapsed < .seconds(1900))
         let before = bench.apple.requests.count
         let word = await bench.ask().word
-        #expect(word.contains("given up for this run: 127.0.0.1:1 answered 503"))
+        #expect(word.contains("this run has given it up: 127.0.0.1:1 answered 503"))
         #expect(word.contains("max_outage"))
         #expect(bench.apple.requests.count == before)
         #expect(bench.requests.givenUp(.subscriptionStatuses) != nil)

@@ -98,7 +98,7 @@ import Testing
         let until = Timestamp(unixMilliseconds: Bench.now + 100_000)
         let wait = PacingWait(reason: .slowTurn, until: until, isPastDeadline: false)
         #expect(heard.events == [.wait(wait)])
-        #expect(wait.sentence.contains("Waiting until 2026-11-20T03:18:44.000Z"))
+        #expect(wait.sentence.contains("waits until 2026-11-20T03:18:44.000Z"))
     }
 
     @Test func `is silent while calls come at an even pace`() async {
