@@ -23,8 +23,9 @@ struct FindingMemory: Sendable {
                     ifnull(r.mode = '\(RunMode.apply.rawValue)', 0) AND EXISTS (
                         SELECT 1 FROM trueup_table_sizes AS t WHERE t.run_seq = o.run_seq),
                     -- An undo says nothing of what Apple states.
-                    EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = r.pass_id
-                            AND p.verdict = \(VerdictCode.inserted.rawValue))
+                    o.resolves = 0 AND EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                            WHERE p.pass_id = r.pass_id
+                                AND p.verdict = \(VerdictCode.inserted.rawValue))
                         AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
                             WHERE a.pass_id = r.pass_id AND a.undo_of IS NOT NULL)
                 FROM trueup_unremembered_runs AS o
