@@ -21,31 +21,27 @@ extension SQLiteStore {
         place: (LocalSubscription) -> QuestionPlace
     ) throws(StoreError) -> QuestionForecast {
         let doing = "forecasting what must be asked"
-        do {
-            return try stream(doing) { db in
-                try withoutActuallyEscaping(place) { place in
-                    var questions = ForecastQuestions(
-                        db: db, now: run.started, apps: Set(apps), place: place,
-                        passID: try PassOpening(db: db, run: run).adoptable())
-                    try questions.addPending()
-                    switch scope {
-                    case .owed: break
-                    case .delta(let request):
-                        let ends = try SweepOrder(db: db, request: request).ends(level: level)
-                        let changed = try ChangedPeriods(db: db)
-                            .rows(readsHistories: request.readsHistories)
-                        try questions.addDue(
-                            TableScan(
-                                request: request, ends: ends, changedPeriods: changed, due: due),
-                            request)
-                    case .full(let isRound):
-                        try questions.addEveryRow(roundOf: isRound ? run.job : nil)
-                    }
-                    return try questions.completed(job: run.job)
+        return try view(doing) { db in
+            try withoutActuallyEscaping(place) { place in
+                var questions = ForecastQuestions(
+                    db: db, now: run.started, apps: Set(apps), place: place,
+                    passID: try PassOpening(db: db, run: run).adoptable())
+                try questions.addPending()
+                switch scope {
+                case .owed: break
+                case .delta(let request):
+                    let ends = try SweepOrder(db: db, request: request).ends(level: level)
+                    let changed = try ChangedPeriods(db: db)
+                        .rows(readsHistories: request.readsHistories)
+                    try questions.addDue(
+                        TableScan(
+                            request: request, ends: ends, changedPeriods: changed, due: due),
+                        request)
+                case .full(let isRound):
+                    try questions.addEveryRow(roundOf: isRound ? run.job : nil)
                 }
+                return try questions.completed(job: run.job)
             }
-        } catch {
-            throw StoreError(error, doing: doing)
         }
     }
 }

@@ -301,18 +301,14 @@ struct DoubledKeys {
 extension SQLiteStore {
     /// What the copy is of; `nil` where the rows stand here alone.
     package func copyState() throws(StoreError) -> CopyState? {
-        do {
-            return try stream("reading what the rows are a copy of") { db in
-                try Row.fetchOne(
-                    db, sql: "SELECT table_name, refreshed_at, row_count FROM trueup_company"
-                ).map { row in
-                    CopyState(
-                        table: row.requiredText(at: 0), refreshedAt: row.time(at: 1),
-                        rows: row.integer(at: 2))
-                }
+        try view("reading what the rows are a copy of") { db in
+            try Row.fetchOne(
+                db, sql: "SELECT table_name, refreshed_at, row_count FROM trueup_company"
+            ).map { row in
+                CopyState(
+                    table: row.requiredText(at: 0), refreshedAt: row.time(at: 1),
+                    rows: row.integer(at: 2))
             }
-        } catch {
-            throw StoreError(error, doing: "reading what the rows are a copy of")
         }
     }
 

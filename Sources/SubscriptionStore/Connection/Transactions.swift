@@ -179,6 +179,17 @@ extension SQLiteStore {
             throw StoreError(error, doing: doing)
         }
     }
+
+    /// A stream whose body throws nothing but errors of the database and of the store.
+    func view<Value>(
+        _ doing: String, _ body: (Database) throws -> Value
+    ) throws(StoreError) -> Value {
+        do {
+            return try stream(doing, body)
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
 }
 
 extension BooksMirror? {

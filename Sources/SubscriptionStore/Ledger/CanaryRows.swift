@@ -14,17 +14,13 @@ extension SQLiteStore {
 
     /// Whether a run would go on with a canary that was written and never judged.
     package func hasUnfinishedCanary(for run: RunHeader) throws(StoreError) -> Bool {
-        do {
-            return try stream("looking for an unfinished canary") { db in
-                guard let passID = try PassOpening(db: db, run: run).adoptable() else {
-                    return false
-                }
-                return try Bool.fetchOne(
-                    db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_canaries WHERE pass_id = ?)",
-                    arguments: [passID]) ?? false
+        try view("looking for an unfinished canary") { db in
+            guard let passID = try PassOpening(db: db, run: run).adoptable() else {
+                return false
             }
-        } catch {
-            throw StoreError(error, doing: "looking for an unfinished canary")
+            return try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_canaries WHERE pass_id = ?)",
+                arguments: [passID]) ?? false
         }
     }
 

@@ -220,36 +220,24 @@ extension SQLiteStore {
 
     /// The newest entry's number and hash; 0 and 64 zeros of an empty ledger.
     package func ledgerHead() throws(StoreError) -> (number: Int64, hash: String) {
-        do {
-            return try stream("reading the ledger's head") { try Ledger(db: $0).head() }
-        } catch {
-            throw StoreError(error, doing: "reading the ledger's head")
-        }
+        try view("reading the ledger's head") { try Ledger(db: $0).head() }
     }
 
     /// The number of the entry with a hash; 0 for the 64 zeros before the first, `nil` for none.
     package func ledgerEntry(withHash hash: String) throws(StoreError) -> Int64? {
         guard hash != LedgerEntry.firstPreviousHash else { return 0 }
-        do {
-            return try stream("looking for a ledger entry") { db in
-                try Int64.fetchOne(
-                    db, sql: "SELECT entry FROM trueup_ledger WHERE hash = ?", arguments: [hash])
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for a ledger entry")
+        return try view("looking for a ledger entry") { db in
+            try Int64.fetchOne(
+                db, sql: "SELECT entry FROM trueup_ledger WHERE hash = ?", arguments: [hash])
         }
     }
 
     /// The hash of an entry; 64 zeros for 0.
     package func ledgerHash(ofEntry number: Int64) throws(StoreError) -> String? {
         guard number > 0 else { return LedgerEntry.firstPreviousHash }
-        do {
-            return try stream("looking for a ledger entry") { db in
-                try String.fetchOne(
-                    db, sql: "SELECT hash FROM trueup_ledger WHERE entry = ?", arguments: [number])
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for a ledger entry")
+        return try view("looking for a ledger entry") { db in
+            try String.fetchOne(
+                db, sql: "SELECT hash FROM trueup_ledger WHERE entry = ?", arguments: [number])
         }
     }
 
@@ -260,17 +248,13 @@ extension SQLiteStore {
     /// - Throws: `StoreError` when the database cannot be read.
     package func corrections(writtenByRun runID: String) throws(StoreError) -> Int {
         let doing = "counting the corrections of the run \(runID)"
-        do {
-            return try stream(doing) { db in
-                try Int.fetchOne(
-                    db,
-                    sql: """
-                        SELECT count(*) FROM trueup_ledger WHERE run_id = ? AND target_table <> ?
-                        """,
-                    arguments: [runID, ChangeSet.Table.ledger.rawValue]) ?? 0
-            }
-        } catch {
-            throw StoreError(error, doing: doing)
+        return try view(doing) { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) FROM trueup_ledger WHERE run_id = ? AND target_table <> ?
+                    """,
+                arguments: [runID, ChangeSet.Table.ledger.rawValue]) ?? 0
         }
     }
 
@@ -338,13 +322,9 @@ extension SQLiteStore {
 
     /// When it was noticed last that the tables had been restored; `nil` where they never were.
     package func newestRestore() throws(StoreError) -> Timestamp? {
-        do {
-            return try stream("looking for restores") { db in
-                try Int64.fetchOne(db, sql: "SELECT max(noticed_at) FROM trueup_restores")
-                    .map(Timestamp.init(unixMilliseconds:))
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for restores")
+        try view("looking for restores") { db in
+            try Int64.fetchOne(db, sql: "SELECT max(noticed_at) FROM trueup_restores")
+                .map(Timestamp.init(unixMilliseconds:))
         }
     }
 
@@ -352,18 +332,14 @@ extension SQLiteStore {
     package func isDeclaration(
         ofEntry first: Int64, through last: Int64
     ) throws(StoreError) -> Bool {
-        do {
-            return try stream("looking for declarations") { db in
-                try Bool.fetchOne(
-                    db,
-                    sql: """
-                        SELECT NOT EXISTS (SELECT 1 FROM trueup_ledger
-                            WHERE entry BETWEEN ? AND ? AND target_table <> ?)
-                        """,
-                    arguments: [first, last, ChangeSet.Table.ledger.rawValue]) ?? false
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for declarations")
+        try view("looking for declarations") { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT NOT EXISTS (SELECT 1 FROM trueup_ledger
+                        WHERE entry BETWEEN ? AND ? AND target_table <> ?)
+                    """,
+                arguments: [first, last, ChangeSet.Table.ledger.rawValue]) ?? false
         }
     }
 

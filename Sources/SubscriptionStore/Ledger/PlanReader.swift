@@ -598,23 +598,15 @@ extension SQLiteStore {
 
     /// A plan by its identity; `nil` when no run of this database made it.
     package func knownPlan(_ sha256: String) throws(StoreError) -> KnownPlan? {
-        do {
-            return try stream("looking for the plan \(sha256)") { db in
-                try PlanReader(db: db).plan(sha256)
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for a plan")
+        try view("looking for the plan \(sha256)") { db in
+            try PlanReader(db: db).plan(sha256)
         }
     }
 
     /// Made once with the database and never changed.
     package func databaseIdentity() throws(StoreError) -> String {
-        do {
-            return try stream("reading the database's identity") { db in
-                try PlanReader(db: db).databaseIdentity()
-            }
-        } catch {
-            throw StoreError(error, doing: "reading the database's identity")
+        try view("reading the database's identity") { db in
+            try PlanReader(db: db).databaseIdentity()
         }
     }
 

@@ -13,32 +13,28 @@ extension SQLiteStore {
     package func overview(
         runs limit: Int, at now: Timestamp = Timestamp(unixMilliseconds: .min)
     ) throws(StoreError) -> StoreOverview {
-        do {
-            return try stream("reading the overview") { db in
-                var overview = StoreOverview(
-                    subscriptions: try Int.fetchOne(
-                        db, sql: "SELECT count(*) FROM subscriptions") ?? 0,
-                    notYetKnown: try Int.fetchOne(
-                        db, sql: "SELECT count(*) FROM subscriptions WHERE status IS NULL") ?? 0,
-                    runs: try listRuns("ORDER BY run_seq DESC LIMIT ?", [limit], db),
-                    lastCompletePass: try Self.lastCompletePass(db),
-                    watermarks: try Self.watermarks(db),
-                    openFindings: try Self.openFindings(at: now, db))
-                overview.completePasses = try Self.completePasses(db)
-                overview.judgedRows =
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
-                overview.oldestCheck = try SweepOrder.oldestCheck(db)
-                let owed =
-                    try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
-                overview.checkedByStoppedRuns = try Self.checkedByStoppedRuns(db)
-                overview.owed = owed - overview.checkedByStoppedRuns
-                overview.outbox = try OutboxTotals(db, at: now)
-                overview.bookkeeping = try BookkeepingCount.all(db)
-                overview.acknowledged = try Acknowledgements(db: db).all(at: now)
-                return overview
-            }
-        } catch {
-            throw StoreError(error, doing: "reading the overview")
+        try view("reading the overview") { db in
+            var overview = StoreOverview(
+                subscriptions: try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM subscriptions") ?? 0,
+                notYetKnown: try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM subscriptions WHERE status IS NULL") ?? 0,
+                runs: try listRuns("ORDER BY run_seq DESC LIMIT ?", [limit], db),
+                lastCompletePass: try Self.lastCompletePass(db),
+                watermarks: try Self.watermarks(db),
+                openFindings: try Self.openFindings(at: now, db))
+            overview.completePasses = try Self.completePasses(db)
+            overview.judgedRows =
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
+            overview.oldestCheck = try SweepOrder.oldestCheck(db)
+            let owed =
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
+            overview.checkedByStoppedRuns = try Self.checkedByStoppedRuns(db)
+            overview.owed = owed - overview.checkedByStoppedRuns
+            overview.outbox = try OutboxTotals(db, at: now)
+            overview.bookkeeping = try BookkeepingCount.all(db)
+            overview.acknowledged = try Acknowledgements(db: db).all(at: now)
+            return overview
         }
     }
 
@@ -66,22 +62,18 @@ extension SQLiteStore {
     /// - Returns: At most three, newest first; more would only be listed.
     /// - Throws: `StoreError` when it cannot be read.
     package func runIDs(named name: String) throws(StoreError) -> [String] {
-        do {
-            return try stream("looking for a run") { db in
-                let exact = try String.fetchAll(
-                    db, sql: "SELECT run_id FROM trueup_runs WHERE run_id = ?", arguments: [name])
-                guard exact.isEmpty, name.count >= 4 else { return exact }
-                return try String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT run_id FROM trueup_runs
-                        WHERE substr(run_id, 1, length(?1)) = ?1
-                            OR substr(run_id, -length(?1)) = ?1
-                        ORDER BY run_seq DESC LIMIT 3
-                        """, arguments: [name])
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for a run")
+        try view("looking for a run") { db in
+            let exact = try String.fetchAll(
+                db, sql: "SELECT run_id FROM trueup_runs WHERE run_id = ?", arguments: [name])
+            guard exact.isEmpty, name.count >= 4 else { return exact }
+            return try String.fetchAll(
+                db,
+                sql: """
+                    SELECT run_id FROM trueup_runs
+                    WHERE substr(run_id, 1, length(?1)) = ?1
+                        OR substr(run_id, -length(?1)) = ?1
+                    ORDER BY run_seq DESC LIMIT 3
+                    """, arguments: [name])
         }
     }
 
@@ -118,14 +110,10 @@ extension SQLiteStore {
     package func runs(
         from first: Timestamp, before end: Timestamp
     ) throws(StoreError) -> [RunListing] {
-        do {
-            return try stream("looking for runs") { db in
-                try listRuns(
-                    "WHERE started >= ? AND started < ? ORDER BY run_seq",
-                    [first.unixMilliseconds, end.unixMilliseconds], db)
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for runs")
+        try view("looking for runs") { db in
+            try listRuns(
+                "WHERE started >= ? AND started < ? ORDER BY run_seq",
+                [first.unixMilliseconds, end.unixMilliseconds], db)
         }
     }
 
@@ -234,27 +222,23 @@ extension SQLiteStore {
         of id: String, apps: [AppIdentity], nights limit: Int
     ) throws(StoreError) -> [SubscriptionExplanation] {
         let doing = "explaining a subscription"
-        do {
-            return try stream(doing) { db in
-                let customers = try EvidenceErasure.subscriptions(ofCustomer: id, db)
-                let ids = Set(customers.map(\.originalTransactionID)).union([id]).sorted()
-                let held = try ids.flatMap {
-                    try StoredSubscriptions(db: db).holding($0).map(\.row)
-                }.filter {
-                    $0.key.originalTransactionID == id || customers.contains($0.key)
-                }
-                let rows = Dictionary(
-                    held.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-                let configured = apps.map { SubscriptionKey(app: $0, originalTransactionID: id) }
-                return try Set(configured).union(rows.keys).union(customers).sorted().compactMap {
-                    key in
-                    var reader = ExplanationReader(db: db, key: key, row: rows[key])
-                    try reader.read(nights: limit)
-                    return reader.explanation.isEmpty ? nil : reader.explanation
-                }
+        return try view(doing) { db in
+            let customers = try EvidenceErasure.subscriptions(ofCustomer: id, db)
+            let ids = Set(customers.map(\.originalTransactionID)).union([id]).sorted()
+            let held = try ids.flatMap {
+                try StoredSubscriptions(db: db).holding($0).map(\.row)
+            }.filter {
+                $0.key.originalTransactionID == id || customers.contains($0.key)
             }
-        } catch {
-            throw StoreError(error, doing: doing)
+            let rows = Dictionary(
+                held.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+            let configured = apps.map { SubscriptionKey(app: $0, originalTransactionID: id) }
+            return try Set(configured).union(rows.keys).union(customers).sorted().compactMap {
+                key in
+                var reader = ExplanationReader(db: db, key: key, row: rows[key])
+                try reader.read(nights: limit)
+                return reader.explanation.isEmpty ? nil : reader.explanation
+            }
         }
     }
 }

@@ -337,32 +337,24 @@ extension SQLiteStore {
 
     /// Runs whose reports were announced and not said to have their final name.
     package func awaitedReports() throws(StoreError) -> [String] {
-        do {
-            return try stream("looking for runs without a report") { db in
-                try String.fetchAll(
-                    db, sql: "SELECT run_id FROM trueup_awaited_reports ORDER BY run_id")
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for runs without a report")
+        try view("looking for runs without a report") { db in
+            try String.fetchAll(
+                db, sql: "SELECT run_id FROM trueup_awaited_reports ORDER BY run_id")
         }
     }
 
     /// Whether an undo of the run was killed before its report was published.
     package func awaitsReportOfUndo(ofRun runID: String) throws(StoreError) -> Bool {
-        do {
-            return try stream("looking for undos without a report") { db in
-                try Bool.fetchOne(
-                    db,
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
-                            JOIN trueup_runs AS r ON r.run_id = a.run_id
-                            JOIN trueup_applications AS u ON u.pass_id = r.pass_id
-                            WHERE u.undo_of = ?)
-                        """,
-                    arguments: [runID]) ?? false
-            }
-        } catch {
-            throw StoreError(error, doing: "looking for undos without a report")
+        try view("looking for undos without a report") { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
+                        JOIN trueup_runs AS r ON r.run_id = a.run_id
+                        JOIN trueup_applications AS u ON u.pass_id = r.pass_id
+                        WHERE u.undo_of = ?)
+                    """,
+                arguments: [runID]) ?? false
         }
     }
 }

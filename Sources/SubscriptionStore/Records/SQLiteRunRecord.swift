@@ -200,38 +200,34 @@ extension SQLiteStore {
     ///
     /// - Throws: `.unavailable` when there is no such run, or it was never concluded.
     package func runRecord(ofRun runID: String) throws(StoreError) -> SQLiteRunRecord {
-        do {
-            return try stream("looking for the run \(runID)") { db in
-                let found = try Row.fetchOne(
-                    db,
-                    sql: """
-                        SELECT run_seq, pass_id, ended, lists_deleted_at FROM trueup_runs
-                        WHERE run_id = ?
-                        """,
-                    arguments: [runID])
-                guard let found, let sequence = found.integer(at: 0) else {
-                    if let text = try Self.declaration(reportedAs: runID, db) {
-                        throw StoreError.unavailable(text)
-                    }
-                    throw StoreError.unavailable(
-                        "There is no run \(runID) in this database. `trueup status` lists them.")
+        try view("looking for the run \(runID)") { db in
+            let found = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT run_seq, pass_id, ended, lists_deleted_at FROM trueup_runs
+                    WHERE run_id = ?
+                    """,
+                arguments: [runID])
+            guard let found, let sequence = found.integer(at: 0) else {
+                if let text = try Self.declaration(reportedAs: runID, db) {
+                    throw StoreError.unavailable(text)
                 }
-                guard found.integer(at: 2) != nil else {
-                    throw StoreError.unavailable(
-                        "The run \(runID) was killed before its end and left no report; what it "
-                            + "corrected stands in the report of the run after it.")
-                }
-                guard found.integer(at: 3) == nil else {
-                    throw StoreError.unavailable(
-                        "What the run \(runID) listed is past `retention` and was deleted; its "
-                            + "report folder is what is left of it.")
-                }
-                return SQLiteRunRecord(
-                    store: self, runID: runID, sequence: sequence,
-                    passID: found.integer(at: 1) ?? 0)
+                throw StoreError.unavailable(
+                    "There is no run \(runID) in this database. `trueup status` lists them.")
             }
-        } catch {
-            throw StoreError(error, doing: "looking for the run \(runID)")
+            guard found.integer(at: 2) != nil else {
+                throw StoreError.unavailable(
+                    "The run \(runID) was killed before its end and left no report; what it "
+                        + "corrected stands in the report of the run after it.")
+            }
+            guard found.integer(at: 3) == nil else {
+                throw StoreError.unavailable(
+                    "What the run \(runID) listed is past `retention` and was deleted; its "
+                        + "report folder is what is left of it.")
+            }
+            return SQLiteRunRecord(
+                store: self, runID: runID, sequence: sequence,
+                passID: found.integer(at: 1) ?? 0)
         }
     }
 }
@@ -443,21 +439,17 @@ extension SQLiteStore {
         _ limit: Int
     ) throws(StoreError) -> [(runID: String, context: String)] {
         let doing = "reading what the newest reports state"
-        do {
-            return try stream(doing) { db in
-                try Row.fetchAll(
-                    db,
-                    sql: """
-                        SELECT run_id, report_context FROM trueup_runs
-                        WHERE report_context IS NOT NULL
-                            AND run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
-                        ORDER BY run_seq DESC LIMIT ?
-                        """,
-                    arguments: [limit]
-                ).map { ($0.requiredText(at: 0), $0.requiredText(at: 1)) }
-            }
-        } catch {
-            throw StoreError(error, doing: doing)
+        return try view(doing) { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT run_id, report_context FROM trueup_runs
+                    WHERE report_context IS NOT NULL
+                        AND run_id NOT IN (SELECT run_id FROM trueup_awaited_reports)
+                    ORDER BY run_seq DESC LIMIT ?
+                    """,
+                arguments: [limit]
+            ).map { ($0.requiredText(at: 0), $0.requiredText(at: 1)) }
         }
     }
 }
