@@ -78,7 +78,7 @@ import Testing
         #expect(try await arrived() == before)
         let status = try place.run("status").output
         #expect(status.contains("paused since 20"), "\(status)")
-        #expect(status.contains("go on with: trueup resume nightly"), "\(status)")
+        #expect(status.contains("continue: trueup resume nightly"), "\(status)")
         #expect(try place.run("pause", "nightly").output.contains("already"))
         #expect(run.process.isRunning)
 
@@ -92,7 +92,7 @@ import Testing
         run.send(signal: SIGTERM)
         let ended = run.wait()
         #expect(ended.status == 143, "\(ended.errors)")
-        #expect(ended.errors.contains("go on with: trueup resume nightly"), "\(ended.errors)")
+        #expect(ended.errors.contains("To continue it: trueup resume nightly"), "\(ended.errors)")
         let log = try place.report("run.log.jsonl")
         #expect(log.contains("\"message\":\"pause.begun\""))
         let resumption = try #require(

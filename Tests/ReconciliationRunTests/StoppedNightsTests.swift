@@ -106,7 +106,7 @@ import Testing
         let next = try await world.night("run-2", after: 23, guarded)
         #expect(world.apple.asked.count == 10)
         #expect(next.coverage?.roundBefore == 90)
-        #expect(next.messages.contains { $0.contains("90 rows had been judged in it") })
+        #expect(next.messages.contains { $0.contains("a stopped run, which had checked 90 rows") })
         #expect(next.exitStatus == .ok, "\(next.messages)")
         #expect(world.store.ledger.count == 2)
     }

@@ -50,6 +50,7 @@ import Testing
                     "stale": 1,
                     "unproven": 0
                   },
+                  "corrections_reported_before": 0,
                   "coverage": null,
                   "ended": "2026-11-20T03:19:40.250Z",
                   "evidence": {

@@ -314,3 +314,19 @@ extension SQLiteStore {
         FileObstacle.beside(URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
     }
 }
+
+extension SQLiteStore {
+    /// The identity of this database, made once with it and never changed.
+    package func databaseIdentity() throws(StoreError) -> String {
+        try view("reading the database's identity", Self.databaseIdentity)
+    }
+
+    static func databaseIdentity(_ db: Database) throws -> String {
+        guard let identity = try String.fetchOne(db, sql: "SELECT id FROM trueup_database") else {
+            throw StoreError.inconsistent(
+                "The database has lost its identity (the table `trueup_database` is empty). "
+                    + "Restore a backup.")
+        }
+        return identity
+    }
+}

@@ -6,16 +6,6 @@ package import Subscriptions
 struct PlanReader {
     let db: Database
 
-    /// The identity of this database, made once and never changed.
-    func databaseIdentity() throws -> String {
-        guard let identity = try String.fetchOne(db, sql: "SELECT id FROM trueup_database") else {
-            throw StoreError.inconsistent(
-                "The database has lost its identity (the table `trueup_database` is empty). "
-                    + "Restore a backup.")
-        }
-        return identity
-    }
-
     /// The corrections that a run's report lists, in its order.
     ///
     /// `?1` is the run's sequence number, `?2` its pass.
@@ -51,7 +41,7 @@ struct PlanReader {
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [digest]) else { return nil }
         var head = PlanHead(
-            database: try databaseIdentity(), plannedBy: row.requiredText(at: 0),
+            database: try SQLiteStore.databaseIdentity(db), plannedBy: row.requiredText(at: 0),
             job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
         head.jobFile = row.text(at: 7)
         head.guards = row.text(at: 8)
@@ -106,7 +96,8 @@ struct PlanReader {
             return known.seal.head
         }
         var head = PlanHead(
-            database: try databaseIdentity(), plannedBy: header.runID, job: header.job,
+            database: try SQLiteStore.databaseIdentity(db), plannedBy: header.runID,
+            job: header.job,
             scope: header.narrowing)
         head.jobFile = header.jobFile
         head.guards = header.guards
@@ -600,13 +591,6 @@ extension SQLiteStore {
     package func knownPlan(_ sha256: String) throws(StoreError) -> KnownPlan? {
         try view("looking for the plan \(sha256)") { db in
             try PlanReader(db: db).plan(sha256)
-        }
-    }
-
-    /// Made once with the database and never changed.
-    package func databaseIdentity() throws(StoreError) -> String {
-        try view("reading the database's identity") { db in
-            try PlanReader(db: db).databaseIdentity()
         }
     }
 

@@ -303,7 +303,9 @@ extension FindingExamination {
         namesRow = columns.flag()
         let (verdict, depth) = (columns.integer(), columns.number())
         switch verdict.flatMap(VerdictCode.init(rawValue:)) {
-        case .match, .discrepancy: row = .checked(depth.flatMap(ExaminationDepth.init) ?? .nothing)
+        // Of an excluded row nothing is examined, except where its exclusion ends every finding about it.
+        case .match, .discrepancy, .excluded:
+            row = .checked(depth.flatMap(ExaminationDepth.init) ?? .nothing)
         case .inserted: row = .inserted
         default: break
         }

@@ -117,7 +117,7 @@ import Testing
             $0.notifications = 412
         }
         #expect(read.statuses == [.empty])
-        #expect(read.messages.contains { $0.hasPrefix("412 notifications were read") })
+        #expect(read.messages.contains { $0.hasPrefix("The run read 412 notifications") })
         for mode in [RunMode.check, .apply] {
             #expect(
                 code {
