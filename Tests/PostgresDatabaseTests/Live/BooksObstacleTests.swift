@@ -41,7 +41,10 @@
 
         @Test(arguments: [
             ("INSERT INTO trueup.books_migrations VALUES (99)", "use the newer version"),
-            ("DROP TABLE trueup.books_evidence_headers", "trueup.books_evidence_headers was dropped"),
+            (
+                "DROP TABLE trueup.books_evidence_headers",
+                "trueup.books_evidence_headers was dropped"
+            ),
             ("DROP TABLE trueup.books_holders", "trueup.books_holders was dropped"),
         ])
         func `that was changed is refused before anything is read`(
@@ -121,7 +124,8 @@
             try sql("DROP TABLE trueup.books_evidence_headers")
             let later = BooksSchema(newest: 2, tables: BooksSchema.ofTests.tables)
             let error = #expect(throws: StoreError.self) { try books(schema: later).claim() }
-            #expect(error?.description.contains("trueup.books_evidence_headers was dropped") == true)
+            #expect(
+                error?.description.contains("trueup.books_evidence_headers was dropped") == true)
         }
 
         /// Ways in which a database or a user may want values written.
