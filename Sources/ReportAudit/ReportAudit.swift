@@ -24,7 +24,8 @@ package struct ReportAudit {
     ) throws(AuditFailure) {
         for anchor in anchors where !anchor.isDigest {
             throw .anchor(
-                "\(anchor) is not a digest: an anchor has 64 lowercase hexadecimal digits")
+                "The anchor \(anchor) is not a digest, which has 64 lowercase hexadecimal digits. Nothing was "
+                    + "checked.")
         }
         self.trust = trust
         self.anchors = anchors
@@ -43,14 +44,17 @@ package struct ReportAudit {
         _ directory: String, perRun: (RunAudit) throws -> Void
     ) async throws -> AuditResult {
         guard let names = Folder.names(in: directory) else {
-            throw AuditFailure.noReport("\(directory) is not a folder that can be read")
+            throw AuditFailure.noReport(
+                "There is no folder \(directory), or it cannot be read. Nothing was checked. Name the folder "
+                    + "of a run, or a report folder.")
         }
         if names.contains(where: RunAuditor.signs.contains) {
             return try await auditRun(directory, perRun)
         }
         guard names.contains(where: { Folder.isDay($0) || $0 == IndexFile.name }) else {
             throw AuditFailure.noReport(
-                "\(directory) is neither the folder of a run nor a report folder")
+                "\(directory) is neither the folder of a run nor a report folder. Nothing was checked. Name "
+                    + "one of these.")
         }
         var folder = ReportFolderAudit(
             directory: directory, names: names, anchors: anchors, database: database)

@@ -120,11 +120,11 @@ struct StorageChecks {
         {
             return .warning(
                 "reports", nil,
-                "the ledger in \(settings.booksURL) does not hold the entry that the newest "
-                    + "report in \(directory) ends with: the next run checks every row again",
+                "the ledger in \(settings.booksURL) lacks the entry with which the newest report in "
+                    + "\(directory) ends: the next run checks every row again",
                 fix:
                     "if the database was restored from a backup, declare it with \"trueup restored "
-                    + "--reason TEXT\"; until then \"trueup verify\" takes it for tampering")
+                    + "--reason TEXT\"; until then \"trueup verify\" reports tampering")
         }
         let isThere = FileSystemFacts.exists(directory)
         return .ok("reports", nil, directory + (isThere ? " can be written" : " can be created"))
