@@ -64,7 +64,7 @@ import Testing
 
     private static func finish() throws -> Finished {
         let suite = Self()
-        let place = try suite.place(customers: 160)
+        let place = try suite.place(customers: 320)
         let doctor = try place.run("doctor").output
         let before = try suite.databaseBytes(place)
         let exit = try place.run("run", "backfill")

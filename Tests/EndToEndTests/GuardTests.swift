@@ -157,7 +157,9 @@ import Testing
         let place = try await place()
         let run = try place.run("run", "nightly", "--canary", "6")
         #expect(run.status == 2, "\(run.errors)\n\(run.output)")
-        #expect(run.output.contains("The canary agreed: 6 corrected subscriptions"))
+        #expect(
+            run.output.contains(
+                "The canary agreed: the run asked Apple again about 6 corrected subscriptions"))
         #expect(try place.rows(without: Self.signed) == plain.rows(without: Self.signed))
         #expect(try corrected(place) == corrected(plain))
     }
@@ -166,7 +168,9 @@ import Testing
         let place = try await place()
         let run = try place.run("run", "nightly", "--canary", "10000")
         #expect(run.status == 2, "\(run.errors)\n\(run.output)")
-        #expect(try run.output.contains("The canary agreed: \(corrected(place).count) "))
+        #expect(
+            try run.output.contains(
+                "The canary agreed: the run asked Apple again about \(corrected(place).count) "))
     }
 
     @Test func `that still differs stops the rest`() async throws {
@@ -235,7 +239,9 @@ import Testing
             "/_simulator/faults", method: "POST", body: "{\"faults\": []}")
         let next = try place.run("run", "nightly")
         #expect(next.status == 2, "\(next.errors)\n\(next.output)")
-        #expect(next.output.contains("The canary agreed: 5 corrected subscriptions"))
+        #expect(
+            next.output.contains(
+                "The canary agreed: the run asked Apple again about 5 corrected subscriptions"))
         #expect(try place.rows(without: Self.signed) == plain.rows(without: Self.signed))
         #expect(try corrected(place) == corrected(plain))
     }
@@ -265,7 +271,9 @@ import Testing
             "/_simulator/faults", method: "POST", body: "{\"faults\": []}")
         let next = try place.run("run", "nightly")
         #expect(next.status == 2, "\(next.errors)\n\(next.output)")
-        #expect(next.output.contains("The canary agreed: 3 corrected subscriptions"))
+        #expect(
+            next.output.contains(
+                "The canary agreed: the run asked Apple again about 3 corrected subscriptions"))
         #expect(try place.rows(without: Self.signed) == plain.rows(without: Self.signed))
     }
 
@@ -286,7 +294,9 @@ import Testing
             "/_simulator/faults", method: "POST", body: "{\"faults\": []}")
         let next = try place.run("apply", plan)
         #expect(next.status == 0, "\(next.errors)\n\(next.output)")
-        #expect(next.output.contains("The canary agreed: 3 corrected subscriptions"))
+        #expect(
+            next.output.contains(
+                "The canary agreed: the run asked Apple again about 3 corrected subscriptions"))
         #expect(!(try place.report("plan.json").contains("\"fate\":\"planned\"")))
     }
 }

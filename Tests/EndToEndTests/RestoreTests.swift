@@ -88,7 +88,7 @@ import Testing
             #expect(
                 text.contains("Entries \(kept + 1) to \(lost) of the ledger were lost"), "\(text)")
             #expect(text.contains("trueup restored --reason TEXT"), "\(text)")
-            #expect(text.contains("reports ends with"), "\(text)")
+            #expect(text.contains("the newest report in reports ends"), "\(text)")
         }
         #expect(try verdict(place)["exit_status"] as? Int == 7)
 
