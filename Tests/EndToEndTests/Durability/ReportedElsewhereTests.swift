@@ -54,8 +54,8 @@ import Testing
             "--customers", "6", "--drift", "0.6", "--seed", "5",
         ])
         let place = try Workplace(on: simulator)
-        try place.writeJob("nightly", "settle: 0s\nfail_on: none\nsteps: [walk]\ncoverage: full")
-        try place.writeJob("audit", "mode: check\nsettle: 0s\nfail_on: none\nsteps: [walk]")
+        try place.writeJob("nightly", "settle: 0s\nfail_on: none", steps: "[walk]")
+        try place.writeJob("audit", "settle: 0s\nfail_on: none", steps: "[walk]", mode: "check")
         try #require(place.run("init").status == 0)
         try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
         let origin = PreparedPlace(folder: place.folder.url)
