@@ -95,7 +95,7 @@ extension CaseContext {
     ///   it is a restore's.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
-        if policy.history != .never, drafts.contains(where: \.lacksPeriod) {
+        if policy.readsSharedPeriods, drafts.contains(where: \.lacksPeriod) {
             return .history(after: nil)
         }
         if policy.reports(.missingLocally), drafts.contains(where: { $0.insertion != nil }) {

@@ -72,7 +72,8 @@ import Testing
         #expect(text.output.contains("product_id x → "), "\(text.output)")
         #expect(text.output.contains("asked, because of \"changed\""), "\(text.output)")
         #expect(text.output.contains("nothing is pending"))
-        #expect(text.output.contains("product (high) first reported: product_id, stored x, Apple's "))
+        #expect(
+            text.output.contains("product (high) first reported: product_id, stored x, Apple's "))
         #expect(text.output.contains("by the rules of product"), "\(text.output)")
         #expect(text.output.contains("next check"), "\(text.output)")
         let lines = text.output.components(separatedBy: "\nTime line\n").last ?? ""

@@ -52,7 +52,8 @@ import Testing
         #expect(first.status == 2, "\(first.errors)")
         let corrections = try place.reportLines("corrections.jsonl")
         try #require(corrections.count > 10)
-        #expect(first.errors.contains("told \(corrections.count) of \(corrections.count) events"))
+        #expect(
+            first.errors.contains("delivered \(corrections.count) of \(corrections.count) events"))
         let messages = try receiver.received.map { try $0.message() }
         let told = messages.compactMap { $0["ledger_entry"] as? Int }
         #expect(told.sorted() == corrections.compactMap { $0["ledger_entry"] as? Int })
@@ -135,7 +136,7 @@ import Testing
         #expect(early.status == 0)
         #expect(receiver.received.isEmpty)
         let second = try run(place, now: Self.nights[1])
-        #expect(second.errors.contains("told \(corrections) of \(corrections) events"))
+        #expect(second.errors.contains("delivered \(corrections) of \(corrections) events"))
         #expect(receiver.received.count == corrections)
         #expect(
             Set(receiver.received.compactMap { $0.headers["idempotency-key"] }).isSuperset(of: keys)
@@ -237,7 +238,7 @@ import Testing
         let place = try workplace(tell: "  command: [\(script)]\n", customers: 60)
         let night = try run(place)
         let corrections = try place.reportLines("corrections.jsonl").count
-        #expect(night.errors.contains("told \(corrections) of \(corrections) events"))
+        #expect(night.errors.contains("delivered \(corrections) of \(corrections) events"))
         let lines = try folder.text("events").split(separator: "\n")
         #expect(lines.count == corrections)
         #expect(!(try folder.text("env").contains("TELL_SECRET")))

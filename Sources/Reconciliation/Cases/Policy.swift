@@ -9,6 +9,9 @@ package struct Policy: Hashable, Sendable {
     /// Distinct UTC days before "not found" counts as confirmed.
     package var notFoundConfirmations: Int
     package var history: HistoryUse
+    /// Whether the history may be read where only it shows how a period that several transactions share
+    /// ended: with every setting but `never`, also where no periods are stored.
+    package let readsSharedPeriods: Bool
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String>
     /// Only these kinds are reported and corrected; `nil` for all.
@@ -33,6 +36,7 @@ package struct Policy: Hashable, Sendable {
         self.settleMilliseconds = settleMilliseconds
         self.notFoundConfirmations = notFoundConfirmations
         self.history = history
+        readsSharedPeriods = history != .never
         self.reportOnlyFields = reportOnlyFields
         self.onlyKinds = onlyKinds
     }

@@ -26,7 +26,7 @@ final class CaseContext: Sendable {
         self.policy = policy
         if case .answered(let answer) = item.statuses {
             self.answer = CustomerAnswer(
-                answer, history: policy.history == .never ? nil : item.history)
+                answer, history: policy.readsSharedPeriods ? item.history : nil)
         } else {
             self.answer = nil
         }

@@ -259,7 +259,11 @@ extension SummarySections {
                 add(part.direction.meaning, part.amount, currency, part.findings, isSum: false)
             }
             guard parts.count > 1 else { continue }
-            let sum = parts.reduce(Int64(0)) { $0.addingClamped($1.amount) }
+            // Of the amounts as they are shown, so that the column adds up.
+            let sum = parts.reduce(Int64(0)) {
+                $0.addingClamped(
+                    DecimalAmount(milliunits: $1.amount, currency: currency).milliunits)
+            }
             add(
                 "total in \(currency)", sum, currency,
                 parts.reduce(0) { $0 + $1.findings }, isSum: true)

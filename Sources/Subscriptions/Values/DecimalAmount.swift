@@ -6,6 +6,8 @@
 package struct DecimalAmount: Hashable, Sendable {
     package let isNegative: Bool
     package let units: UInt64
+    /// The amount that is shown, in milliunits: totals of shown amounts are sums of these.
+    package let milliunits: Int64
     /// The digits after the point; empty where there are none.
     package let decimals: String
 
@@ -15,6 +17,7 @@ package struct DecimalAmount: Hashable, Sendable {
         let smallestUnit: UInt64 = [1000, 100, 10, 1][count]
         let rounded = (milliunits.magnitude + smallestUnit / 2) / smallestUnit * smallestUnit
         units = rounded / 1000
+        self.milliunits = isNegative ? -Int64(clamping: rounded) : Int64(clamping: rounded)
         decimals = String(String(rounded % 1000 + 1000).dropFirst().prefix(count))
     }
 

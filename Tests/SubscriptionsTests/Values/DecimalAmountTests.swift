@@ -20,6 +20,9 @@ import Testing
     ) {
         let amount = DecimalAmount(milliunits: milliunits, currency: currency)
         #expect(amount.plainText == text)
+        // What is shown, as a number, is shown alike.
+        let shown = DecimalAmount(milliunits: amount.milliunits, currency: currency)
+        #expect(shown.plainText == text && shown.milliunits == amount.milliunits)
     }
 
     @Test func `is shown at the ends of what a number can hold`() {
