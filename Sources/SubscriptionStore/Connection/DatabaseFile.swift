@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// The database file on disk: how a connection to it is made.
 struct DatabaseFile: Sendable {
