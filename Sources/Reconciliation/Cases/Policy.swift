@@ -11,7 +11,7 @@ package struct Policy: Hashable, Sendable {
     package var history: HistoryUse
     /// Whether the history may be read where only it shows how a period that several transactions share
     /// ended: with every setting but `never`, also where no periods are stored.
-    package let readsSharedPeriods: Bool
+    package var readsSharedPeriods: Bool
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String>
     /// Only these kinds are reported and corrected; `nil` for all.

@@ -22,8 +22,14 @@ import Testing
             [seats.statement(showing: 0, status: .revoked)])
         item.asked?.historyRevision = "r7"
         #expect(nextQuestion(for: item, policy: Sample.policy()) == .history(after: nil))
-        #expect(
-            nextQuestion(for: item, policy: Sample.policy { $0.history = .never }) == nil)
+        // A table without periods reads no other history.
+        let mapped = Sample.policy { $0.history = .never }
+        #expect(nextQuestion(for: item, policy: mapped) == .history(after: nil))
+        let never = Sample.policy {
+            $0.history = .never
+            $0.readsSharedPeriods = false
+        }
+        #expect(nextQuestion(for: item, policy: never) == nil)
         item.history = .complete(seats.transactions)
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
         // What was only added or changed since may lack the one that remains.
