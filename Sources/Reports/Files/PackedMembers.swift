@@ -11,7 +11,7 @@ enum PackedMembers {
     static let contentBytes = 256 * 1024
     static let headerBytes = 20
     static let trailerBytes = 8
-    private static let level: Int32 = 3
+    private static let level: Int32 = 6
 
     /// Packs the content of one member; `nil` where zlib fails.
     static func packed(_ content: ArraySlice<UInt8>) -> [UInt8]? {
