@@ -49,7 +49,9 @@ import Testing
             #expect(refused == 400)
             #expect(try await control(report, "notifications", ["address": working]) == 200)
             #expect(try await control(report, "advance", ["days": 7, "wait_seconds": 300]) == 200)
-            #expect(try results(client, since: start) == [["SUCCESS"]])
+            // On a busy machine an attempt may time out before one succeeds.
+            let delivered = try results(client, since: start)
+            #expect(delivered.map(\.last) == ["SUCCESS"], "\(delivered)")
             #expect(try await control(report, "notifications", ["address": broken]) == 200)
             #expect(try await control(report, "advance", ["days": 7, "wait_seconds": 300]) == 200)
             let failed = try #require(try results(client, since: start).last)
