@@ -187,7 +187,7 @@ enum ScriptedAction: Sendable {
         return offer
     }
 
-    /// The seats of a purchase; `nil` for one that is no group's.
+    /// The seats of a purchase; `nil` without a subscription for a group.
     private static func seats(_ keys: StrictKeys) throws -> BoughtSeats? {
         let text = try keys.value(String.self, "invitations")
         guard let seats = try keys.number("seats", in: 1...1000) else {

@@ -112,7 +112,8 @@ extension World {
         case .refundSeats(let seats, let period):
             let period = period ?? last
             guard (0...last).contains(period) else {
-                throw .badOption("There is no transaction \(period); there are 0 to \(last).")
+                throw .badOption(
+                    "The period has no purchase \(period): name one from 0 to \(last).")
             }
             let left = group.seats(of: period) - group.revoked(of: period, at: date)
             guard seats <= left else {

@@ -39,7 +39,7 @@ extension AppStoreService {
         }
     }
 
-    /// The transaction that stands for the current period.
+    /// The transaction that represents the current period.
     ///
     /// Which one Apple shows where several do is not documented: here another one each day.
     private func shownTransaction(of entry: ChainSnapshot, at now: Timestamp) -> Int {

@@ -15,7 +15,7 @@ struct ChainSnapshot: Sendable {
     let account: AppleAccount
     /// Tokens that were set by the API, oldest first.
     let tokens: [AppAccountToken]
-    /// Its seats; `nil` for what is no subscription for a group.
+    /// Its seats; `nil` without a subscription for a group.
     var seats: GroupSeats?
 
     /// The same subscription in another state.

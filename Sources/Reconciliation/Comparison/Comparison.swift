@@ -179,9 +179,9 @@ final class Comparison: Sendable {
         return place(in: period.contains(lineItem: ours))
     }
 
-    /// Where an id of ours belongs, by whether the known transactions of the period have it.
+    /// Where a stored id belongs, by whether the known transactions of the period have it.
     ///
-    /// Another end of ours says that it is another period's. The history need not be read again where
+    /// Another stored end says that it is another period's. The history need not be read again where
     /// it was agreed with.
     private func place(in isKnown: Bool?) -> CurrentTransaction {
         if let isKnown { return isKnown ? .ofThePeriod : .another }
@@ -193,7 +193,7 @@ final class Comparison: Sendable {
     /// Whether the row has the values that the last judgement left.
     private var wasAgreed: Bool { scoped.check?.check.values == ValuesDigest(of: row) }
 
-    /// Whether an empty line item of ours belongs to the transaction that Apple states: the row may
+    /// Whether an empty stored line item belongs to the transaction that Apple states: the row may
     /// name another one of the same period.
     private var isOfStatedTransaction: Bool {
         row.latestTransactionID.map { $0 == stated.transaction.transactionID }

@@ -12,7 +12,7 @@ struct SharedPeriod: Sendable {
     let transactions: [SignedTransaction]
     /// Whether these are all of them, by Apple's complete history.
     let isWhole: Bool
-    /// The transaction that stands for the period.
+    /// The transaction that represents the period.
     ///
     /// One that is not revoked, if any is known: the first that the answer itself shows. Where all
     /// are revoked, the last of them, with which access ended.
@@ -57,7 +57,7 @@ struct SharedPeriod: Sendable {
         return isWhole ? true : nil
     }
 
-    /// Whether a transaction id of ours is one of this period's; `nil` where it may be one that is
+    /// Whether a stored transaction id is one of this period's; `nil` where it may be one that is
     /// not shown.
     func contains(transactionID: String) -> Bool? {
         if transactions.contains(where: { $0.transactionID == transactionID }) { return true }

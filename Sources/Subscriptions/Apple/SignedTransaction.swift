@@ -33,7 +33,7 @@ package struct SignedTransaction: Hashable, Sendable {
     /// Milliunits of `currency` (10990 is 10.99): the sum over all seats of the transaction.
     package var price: Int64?
     package var currency: String?
-    /// The seats that were bought; `nil` for what is no subscription for a group.
+    /// The seats that were bought; `nil` without a subscription for a group.
     package var seats: SignedSeats?
     /// Fields and values that this version does not know.
     package var unknowns: [UnknownValue]
