@@ -181,8 +181,10 @@ let package = Package(
             name: "trueupTests",
             dependencies: [
                 "AppStoreServerAPI", "JSONWebSignature", "Reconciliation", "ReconciliationRun",
+                "Reports",
                 "RowFiles", "SubscriptionStore", "Subscriptions", "TestSupport", "trueup",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Yams", package: "Yams"),
             ]),
         .testTarget(
             name: "ContractTests",

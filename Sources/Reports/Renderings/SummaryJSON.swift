@@ -378,7 +378,7 @@ extension DelayFigures {
 
 extension CanonicalJSON {
     /// Indented, for people: sorted keys, two blanks a level, a line feed at the end.
-    var indented: String {
+    package var indented: String {
         var output = ""
         append(indentedBy: 0, to: &output)
         return output + "\n"

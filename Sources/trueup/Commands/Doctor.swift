@@ -1,5 +1,4 @@
 package import ArgumentParser
-import FoundationEssentials
 import SubscriptionStore
 package import Subscriptions
 
@@ -39,14 +38,13 @@ package struct Doctor: Verb {
             ]
         }
         let status = ExitStatus.decisive(of: diagnoses.map(\.status))
-        try show(diagnoses, status, in: invocation)
+        try diagnoses.show(status, common, in: invocation)
         return status
     }
 
     private func examine(_ settings: Settings, in invocation: Invocation) async -> [Diagnosis] {
-        var diagnoses = [self.settings(settings)]
-        let (jobDiagnoses, jobs) = self.jobs(beside: settings)
-        diagnoses += jobDiagnoses
+        let (files, jobs) = SettingsChecks.all(of: settings)
+        var diagnoses = files
         let checks = settings.apps.map {
             AppleChecks(app: $0, others: settings.apps, invocation: invocation)
         }
@@ -85,51 +83,5 @@ package struct Doctor: Verb {
                 key: key, roots: roots, storedID: id ?? nil, sharingQuotaIn: storage.store)
         }
         return diagnoses
-    }
-
-    private func settings(_ settings: Settings) -> Diagnosis {
-        let count = settings.apps.count
-        return .ok("settings", nil, "\(settings.file), \(count) \(count == 1 ? "app" : "apps")")
-    }
-
-    /// A job with a mistake in it would be found at night only.
-    private func jobs(beside settings: Settings) -> ([Diagnosis], [JobSettings]) {
-        let folder = SettingsPath.resolve("jobs", from: settings.directory)
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let names = files.filter { $0.hasSuffix(".yaml") }.map(SettingsPath.stem).sorted()
-        guard !names.isEmpty else {
-            let missing = Diagnosis.failed(
-                "jobs", nil, "there are none in \(folder): no run would find its job",
-                fix: "\"trueup init\" writes the usual ones", .config)
-            return ([missing], [])
-        }
-        var faults: [Diagnosis] = []
-        var jobs: [JobSettings] = []
-        for name in names {
-            do throws(ConfigurationError) {
-                jobs.append(try JobSettings.load(name, beside: settings))
-            } catch {
-                faults.append(.failed("jobs", nil, error))
-            }
-        }
-        return (faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults, jobs)
-    }
-
-    private func show(
-        _ diagnoses: [Diagnosis], _ status: ExitStatus, in invocation: Invocation
-    ) throws {
-        guard !common.json else {
-            let members: [String: CanonicalJSON] = [
-                "checks": .array(diagnoses.map(\.json)),
-                "exit_status": .integer(Int64(status.code)), "name": .string(status.name),
-            ]
-            return try invocation.show(json: CanonicalJSON.object(members))
-        }
-        let isColoured = common.color.applies(
-            toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
-        for diagnosis in diagnoses where !common.quiet || diagnosis.outcome != .ok {
-            try invocation.show(
-                lines: [diagnosis.line(isColoured: isColoured)], isColoured: isColoured)
-        }
     }
 }

@@ -10,7 +10,10 @@ package struct TrueUp: ParsableCommand {
         version: ToolVersion.current,
         groupedSubcommands: [
             CommandGroup(
-                name: "Set up", subcommands: [Init.self, Import.self, Doctor.self, Estimate.self]),
+                name: "Set up",
+                subcommands: [
+                    Init.self, Config.self, Import.self, Doctor.self, Estimate.self,
+                ]),
             CommandGroup(name: "Run", subcommands: [Check.self, Run.self, Apply.self, Undo.self]),
             CommandGroup(
                 name: "Look",
@@ -57,6 +60,10 @@ package protocol Verb: AsyncParsableCommand {
 package enum CommandExamples {
     package static let all: [String: [String]] = [
         "init": ["trueup init", "trueup init --config /etc/trueup/trueup.yaml"],
+        "config": [
+            "trueup config check", "trueup config show nightly",
+            "trueup config schema job > trueup-job.schema.json",
+        ],
         "run": ["trueup run nightly", "trueup run backfill --max-duration 8h"],
         "check": ["trueup check nightly", "trueup check nightly --limit 100 --json"],
         "estimate": ["trueup estimate nightly", "trueup estimate backfill --json"],

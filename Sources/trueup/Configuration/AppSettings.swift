@@ -203,7 +203,8 @@ extension SettingForm where Value == AppStoreEnvironment {
     static var appStoreEnvironment: SettingForm {
         let names = ["production", "sandbox"]
         return SettingForm(
-            choiceWords(names), choices: names, examples: names,
+            choiceWords(names), schema: SettingsSchema.choice(names), choices: names,
+            examples: names,
             read: { value throws(ConfigurationError) in
                 let text = try value.text("production or sandbox")
                 switch text {
@@ -228,7 +229,7 @@ extension SettingForm where Value == Int64 {
     /// An `app_apple_id`: App Store Connect's number of the app.
     static var appleNumber: SettingForm {
         SettingForm(
-            "whole number from 1",
+            "whole number from 1", schema: SettingsSchema.wholeNumber(in: 1...Int64.max),
             read: { value throws(ConfigurationError) in
                 let text = try value.text("a whole number")
                 guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -243,7 +244,7 @@ extension SettingForm where Value == Int64 {
 extension SettingForm where Value == KeySource {
     static var keyFile: SettingForm {
         SettingForm(
-            "path, or `$CREDENTIALS_DIRECTORY/NAME`",
+            "path, or `$CREDENTIALS_DIRECTORY/NAME`", display: .path,
             read: { value throws(ConfigurationError) in .file(try value.secretPath()) })
     }
 
@@ -271,6 +272,7 @@ extension SettingForm where Value == Double {
         return SettingForm(
             "number, above 0, at most \(limit(.production)) in production and \(limit(.sandbox)) in the "
                 + "sandbox; a million for a loopback endpoint",
+            schema: SettingsSchema.amount,
             read: { value throws(ConfigurationError) in
                 let rate = try value.decimal("a number of requests")
                 guard rate > 0, rate <= maximumLoopbackRequestsPerSecond else {
@@ -306,6 +308,7 @@ extension SettingForm where Value == [RootSetting] {
     static var trustedRoots: SettingForm {
         SettingForm(
             "list of `apple` (Apple Root CA - G3, by fingerprint) and paths to PEM or DER files",
+            schema: SettingsSchema.list(of: SettingsSchema.text),
             examples: ["[apple]", "[signing-root.pem]"],
             read: { value throws(ConfigurationError) in
                 var roots: [RootSetting] = []

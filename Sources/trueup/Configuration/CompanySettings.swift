@@ -186,7 +186,8 @@ package enum BooksPlace: Hashable, Sendable {
 extension SettingForm where Value == BooksPlace {
     static var booksPlace: SettingForm {
         SettingForm(
-            "`sqlite:` and a path, or `postgres:` and a name", examples: ["sqlite:books.sqlite"],
+            "`sqlite:` and a path, or `postgres:` and a name", display: .store,
+            examples: ["sqlite:books.sqlite"],
             read: { value throws(ConfigurationError) in
                 let text = try value.text("sqlite:FILE or postgres:NAME")
                 guard text.hasPrefix("postgres:") else {

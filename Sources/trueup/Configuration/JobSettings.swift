@@ -150,7 +150,8 @@ extension SettingForm where Value == SampleSize {
     /// A number of rows, or a part of them.
     static var sample: SettingForm {
         SettingForm(
-            "number of rows, or a share from 0 to 1", examples: ["500", "0.25"],
+            "number of rows, or a share from 0 to 1", schema: SettingsSchema.amount,
+            examples: ["500", "0.25"],
             read: { value throws(ConfigurationError) in
                 let number = try value.decimal("a number of rows, or a share from 0 to 1")
                 guard number == number.rounded() else { return .share(try value.share()) }
@@ -189,9 +190,18 @@ extension JobSettings {
         return try JobSettings(yaml: text, file: file)
     }
 
+    /// The jobs of the folder `jobs` beside the settings, sorted.
+    static func names(beside settings: Settings) -> [String] {
+        names(in: SettingsPath.resolve("jobs", from: settings.directory))
+    }
+
+    private static func names(in folder: String) -> [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return files.filter { $0.hasSuffix(".yaml") }.map(SettingsPath.stem).sorted()
+    }
+
     private static func suggestion(for job: String, in folder: String) -> String {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let jobs = names.filter { $0.hasSuffix(".yaml") }.map(SettingsPath.stem).sorted()
+        let jobs = names(in: folder)
         if jobs.isEmpty { return "\"trueup init\" writes the usual jobs" }
         if let nearest = NearestName.suggestion(for: job, among: jobs) {
             return "did you mean \"\(nearest)\"?"
@@ -248,7 +258,10 @@ extension SettingForm where Value == Int64 {
 extension SettingForm where Value == [JobStep] {
     static var steps: SettingForm {
         SettingForm(
-            "list of `recover` and `walk`, in this order", examples: ["[recover]", "[walk]"],
+            "list of `recover` and `walk`, in this order",
+            schema: SettingsSchema.list(
+                of: SettingsSchema.choice(JobStep.allCases.map(\.rawValue))),
+            examples: ["[recover]", "[walk]"],
             read: { value throws(ConfigurationError) in
                 var steps: [JobStep] = []
                 for entry in try value.list() {
@@ -287,6 +300,8 @@ extension SettingForm where Value == Set<String> {
         let names = Authority.columns.map { "`\($0)`" }.joined(separator: ", ")
         return SettingForm(
             choiceWords(Authority.allCases.map(\.rawValue)) + " for any of " + names,
+            schema: SettingsSchema.members(
+                Authority.columns, SettingsSchema.choice(Authority.allCases.map(\.rawValue))),
             examples: ["{status: report-only}", "{expires_date: report-only}"],
             read: { value throws(ConfigurationError) in
                 let always = JobSettings.alwaysReportOnly

@@ -124,6 +124,7 @@ extension SettingForm where Value == [String] {
     static var addresses: SettingForm {
         SettingForm(
             "list of mail addresses without names",
+            schema: SettingsSchema.list(of: SettingsSchema.text),
             read: { value throws(ConfigurationError) in
                 let form = SettingForm<String>.address
                 var addresses: [String] = []

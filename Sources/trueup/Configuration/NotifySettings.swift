@@ -164,7 +164,7 @@ extension NotifySettings {
 extension SettingForm where Value == WebhookURL {
     static var webhook: SettingForm {
         SettingForm(
-            "`https://host/path`",
+            "`https://host/path`", display: .origin,
             read: { value throws(ConfigurationError) in try WebhookURL(value) })
     }
 }
@@ -180,7 +180,7 @@ extension SettingForm where Value == SecretSource {
 
     static var secretFile: SettingForm {
         SettingForm(
-            "path, or `$CREDENTIALS_DIRECTORY/NAME`",
+            "path, or `$CREDENTIALS_DIRECTORY/NAME`", display: .path,
             read: { value throws(ConfigurationError) in .file(try value.secretPath()) })
     }
 }
@@ -189,6 +189,7 @@ extension SettingForm where Value == [String] {
     static var command: SettingForm {
         SettingForm(
             "list of words, the first a path",
+            schema: SettingsSchema.list(of: SettingsSchema.text),
             read: { value throws(ConfigurationError) in
                 var words: [String] = []
                 for entry in try value.list() { words.append(try entry.text("a word")) }
@@ -219,7 +220,9 @@ extension SettingForm where Value == Set<BillingEvent> {
     static var events: SettingForm {
         let names = BillingEvent.allCases.map(\.rawValue)
         return SettingForm(
-            "list of " + choiceWords(names), examples: ["[refund]", "[refund, first_fill]"],
+            "list of " + choiceWords(names),
+            schema: SettingsSchema.list(of: SettingsSchema.choice(names)),
+            examples: ["[refund]", "[refund, first_fill]"],
             read: { value throws(ConfigurationError) in
                 var events: Set<BillingEvent> = []
                 for entry in try value.list() {

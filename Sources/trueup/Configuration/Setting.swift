@@ -1,4 +1,4 @@
-import Subscriptions
+package import Subscriptions
 
 /// The definition of one setting: its documentation, and how its value is read.
 ///
@@ -49,6 +49,8 @@ struct Setting<Section: Sendable>: Sendable {
             absence: absent ?? written.map(SettingDescription.Absence.value) ?? .words("none"),
             examples: (example.map { [$0] } ?? []) + form.examples, meaning: meaning)
         description.variable = variable
+        description.schema = form.schema
+        description.display = form.display
         description.beginsNewPass = newPass != .no
         read = { value, section throws(ConfigurationError) in
             section[keyPath: property] = try form.read(value)
@@ -181,6 +183,23 @@ package struct SettingDescription: Hashable, Sendable {
     package var nested: [SettingDescription] = []
     /// Another name of the key, which means the same.
     package var alias: String?
+    /// What an editor accepts as its value, as JSON Schema; for keys below this one see `nested`.
+    package var schema = SettingsSchema.text
+    /// How `trueup config show` prints a written value.
+    package var display = Display.asWritten
+    /// Whether the settings below this key are written once for each entry of a list.
+    package var isList = false
+
+    /// How a written value is shown.
+    package enum Display: Hashable, Sendable {
+        case asWritten
+        /// The path that a relative one means.
+        case path
+        /// The same behind `sqlite:`; the URL of a server as written, which holds no password.
+        case store
+        /// Scheme, host and port alone: the path of such an address is often a secret.
+        case origin
+    }
 
     package enum Absence: Hashable, Sendable {
         case required
@@ -202,7 +221,7 @@ package struct SettingDescription: Hashable, Sendable {
     init(
         key: String, form: String, choices: [String] = [], absence: Absence, examples: [String],
         meaning: String, beginsNewPass: Bool = false, nested: [SettingDescription] = [],
-        alias: String? = nil
+        isList: Bool = false, alias: String? = nil
     ) {
         self.key = key
         self.form = form
@@ -212,6 +231,7 @@ package struct SettingDescription: Hashable, Sendable {
         self.meaning = meaning
         self.beginsNewPass = beginsNewPass
         self.nested = nested
+        self.isList = isList
         self.alias = alias
     }
 }
@@ -220,6 +240,9 @@ package struct SettingDescription: Hashable, Sendable {
 struct SettingForm<Value: Sendable>: Sendable {
     /// Type and bounds, for people.
     var words: String
+    /// Type and bounds, for editors.
+    var schema: CanonicalJSON
+    var display = SettingDescription.Display.asWritten
     var choices: [String] = []
     /// Texts of different values.
     var examples: [String] = []
@@ -229,12 +252,16 @@ struct SettingForm<Value: Sendable>: Sendable {
     var digested: @Sendable (Value) -> CanonicalJSON
 
     init(
-        _ words: String, choices: [String] = [], examples: [String] = [],
+        _ words: String, schema: CanonicalJSON = SettingsSchema.text,
+        display: SettingDescription.Display = .asWritten,
+        choices: [String] = [], examples: [String] = [],
         read: @escaping @Sendable (SettingsValue) throws(ConfigurationError) -> Value,
         written: @escaping @Sendable (Value) -> String? = { _ in nil },
         digested: (@Sendable (Value) -> CanonicalJSON)? = nil
     ) {
         self.words = words
+        self.schema = schema
+        self.display = display
         self.choices = choices
         self.examples = examples
         self.read = read
@@ -262,7 +289,8 @@ struct SettingForm<Value: Sendable>: Sendable {
     static func optional<Wrapped>(_ form: SettingForm<Wrapped>) -> SettingForm
     where Value == Wrapped? {
         SettingForm(
-            form.words, choices: form.choices, examples: form.examples,
+            form.words, schema: form.schema, display: form.display, choices: form.choices,
+            examples: form.examples,
             read: { value throws(ConfigurationError) in try form.read(value) },
             written: { $0.flatMap(form.written) },
             digested: { $0.map(form.digested) ?? .null })
@@ -273,6 +301,7 @@ extension SettingForm where Value == Int {
     static func wholeNumber(in range: ClosedRange<Int64>) -> SettingForm {
         SettingForm(
             "whole number, \(range.lowerBound) to \(range.upperBound)",
+            schema: SettingsSchema.wholeNumber(in: range),
             examples: ["\(range.lowerBound)", "\(range.upperBound)"],
             read: { value throws(ConfigurationError) in Int(try value.integer(in: range)) },
             written: { String($0) }, digested: { .integer(Int64($0)) })
@@ -283,6 +312,8 @@ extension SettingForm where Value == Int? {
     static func wholeNumberOrNone(in range: ClosedRange<Int64>) -> SettingForm {
         SettingForm(
             "whole number, \(range.lowerBound) to \(range.upperBound), or `none`",
+            schema: SettingsSchema.either(
+                SettingsSchema.wholeNumber(in: range), SettingsSchema.choice(["none"])),
             examples: ["\(range.upperBound)", "none"],
             read: { value throws(ConfigurationError) in
                 try value.integerOrNone(in: range).map { Int($0) }
@@ -296,7 +327,7 @@ extension SettingForm where Value == Double {
     /// A part of the whole.
     static var share: SettingForm {
         SettingForm(
-            "share, 0 to 1", examples: ["0.25", "0.75"],
+            "share, 0 to 1", schema: SettingsSchema.share, examples: ["0.25", "0.75"],
             read: { value throws(ConfigurationError) in try value.share() },
             written: { String($0) })
     }
@@ -306,7 +337,8 @@ extension SettingForm where Value == Int64 {
     /// Milliseconds, written with a unit.
     static var duration: SettingForm {
         SettingForm(
-            "duration, 0s to \(DurationText.longest)", examples: ["90s", "50d"],
+            "duration, 0s to \(DurationText.longest)", schema: SettingsSchema.duration,
+            examples: ["90s", "50d"],
             read: { value throws(ConfigurationError) in try value.durationMilliseconds() },
             written: DurationText.text(ofMilliseconds:), digested: CanonicalJSON.integer)
     }
@@ -316,7 +348,7 @@ extension SettingForm where Value == String {
     /// One word of plain letters, such as an id.
     static var word: SettingForm {
         SettingForm(
-            "one word",
+            "one word", schema: SettingsSchema.text,
             read: { value throws(ConfigurationError) in
                 let text = try value.text()
                 guard text.utf8.count <= 255, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -329,7 +361,8 @@ extension SettingForm where Value == String {
     /// A path, seen from the settings file.
     static var path: SettingForm {
         SettingForm(
-            "path", read: { value throws(ConfigurationError) in try value.path() },
+            "path", display: .path,
+            read: { value throws(ConfigurationError) in try value.path() },
             written: { $0 })
     }
 }
@@ -339,7 +372,8 @@ where Value: RawRepresentable & CaseIterable & Equatable, Value.RawValue == Stri
     static var choice: SettingForm {
         let names = Value.allCases.map(\.rawValue)
         return SettingForm(
-            choiceWords(names), choices: names, examples: names,
+            choiceWords(names), schema: SettingsSchema.choice(names), choices: names,
+            examples: names,
             read: { value throws(ConfigurationError) in try value.choice() },
             written: { $0.rawValue })
     }

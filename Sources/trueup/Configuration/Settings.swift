@@ -33,7 +33,8 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             SettingDescription(
                 key: "apps", form: "list of keys and values", absence: .required,
                 examples: ["[…]"], meaning: "one or several, each with its own quota",
-                beginsNewPass: true, nested: AppSettings.declared.map(\.description)),
+                beginsNewPass: true, nested: AppSettings.declared.map(\.description),
+                isList: true),
             digested: { settings in
                 .array(settings.apps.map { .object(AppSettings.declared.digest(of: $0)) })
             },
@@ -253,14 +254,15 @@ extension Settings {
 extension SettingForm where Value == String {
     static var reportDirectory: SettingForm {
         SettingForm(
-            "path", examples: ["other"],
+            "path", display: .path, examples: ["other"],
             read: { value throws(ConfigurationError) in try value.text("a path") },
             written: { $0 })
     }
 
     static var storeURL: SettingForm {
         SettingForm(
-            "`sqlite:` and a path, or `postgres://`", examples: ["sqlite:other.sqlite"],
+            "`sqlite:` and a path, or `postgres://`", display: .store,
+            examples: ["sqlite:other.sqlite"],
             read: { value throws(ConfigurationError) in
                 let example = "write for example sqlite:trueup.sqlite"
                 let url = try value.text("a URL")
@@ -296,7 +298,7 @@ extension SettingForm where Value == String {
 extension SettingForm where Value == TableMapping {
     static var tableMapping: SettingForm {
         SettingForm(
-            "keys and values",
+            "keys and values", schema: SettingsSchema.anyMembers,
             examples: [
                 "{table: subs, columns: {original_transaction_id: otid, "
                     + "bundle_id: {constant: com.example.app}, "

@@ -1,3 +1,4 @@
+import Reports
 import Testing
 import trueup
 
@@ -11,6 +12,16 @@ import trueup
     func `jobs are those that init writes`(name: String) throws {
         let text = try #require(JobTemplates.all.first { $0.name == name }?.text)
         try CheckedInFile(path: "jobs/" + name, expected: text).compare()
+    }
+
+    @Test func `the schemas for editors say what the declarations say`() throws {
+        for (name, schema) in [
+            ("settings", SettingsSchema.settings), ("job", SettingsSchema.job),
+        ] {
+            try CheckedInFile(
+                path: "docs/schemas/\(name).schema.json", expected: schema.indented
+            ).compare()
+        }
     }
 
     @Test func `the manual pages name every variable that stands for a setting`() throws {

@@ -1,0 +1,121 @@
+package import ArgumentParser
+import Reports
+package import Subscriptions
+
+/// `trueup config check`, `config show` and `config schema`: the settings alone, without a database or a call.
+package struct Config: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Check the settings and jobs, or show each value and where it comes from.",
+        discussion: """
+            check reads trueup.yaml and every job beside it, or the named jobs, and prints one line for each \
+            file that cannot be used: file, line, key and what to write instead. show prints every setting of \
+            trueup.yaml, and of the named jobs, with the value that holds and where it comes from: the line of \
+            a file, a variable of the environment, or the default. schema prints the JSON Schema of \
+            trueup.yaml (schema settings) or of a job file (schema job) for an editor. The command opens no \
+            database, reads no key and makes no call, so it can check a change of the settings before it is \
+            deployed; \
+            "trueup doctor" checks the rest.
+            """)
+
+    enum Action: String, CaseIterable, ExpressibleByArgument {
+        case check, show, schema
+    }
+
+    @Argument(help: "check, show or schema.")
+    var action: Action
+
+    @Argument(
+        help: ArgumentHelp(
+            "With check and show: jobs, as trueup run takes them. With schema: settings or job.",
+            valueName: "name"))
+    package var names: [String] = []
+
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.anyCommand, [.config]],
+        [
+            .ok: "the settings and jobs can be used, or were shown",
+            .config: "a file of settings cannot be used",
+        ])
+
+    package init() {}
+
+    package func validate() throws {
+        guard action == .schema else { return }
+        guard names.count == 1, Self.schemas[names[0]] != nil else {
+            throw ValidationError("Write \"trueup config schema settings\" or \"… schema job\".")
+        }
+    }
+
+    private static let schemas = ["settings": SettingsSchema.settings, "job": SettingsSchema.job]
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        switch action {
+        case .check: return try check(in: invocation)
+        case .show: try show(in: invocation)
+        case .schema:
+            for name in names {
+                guard let schema = Self.schemas[name] else { continue }
+                try invocation.show(renderedJSON: String(schema.indented.dropLast()))
+            }
+        }
+        return .ok
+    }
+
+    private func check(in invocation: Invocation) throws -> ExitStatus {
+        var diagnoses: [Diagnosis] = []
+        do throws(ConfigurationError) {
+            let settings = try Settings.load(
+                flag: common.config, environment: invocation.environment)
+            diagnoses = SettingsChecks.all(of: settings, jobs: names).diagnoses
+        } catch {
+            diagnoses = [
+                .failed("settings", nil, error),
+                .skipped("jobs", nil, "they are checked once the settings can be used"),
+            ]
+        }
+        let status = ExitStatus.decisive(of: diagnoses.map(\.status))
+        try diagnoses.show(status, common, in: invocation)
+        return status
+    }
+
+    private func show(in invocation: Invocation) throws {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let own = try EffectiveSetting.all(of: settings, environment: invocation.environment)
+        var jobs: [(name: String, settings: [EffectiveSetting])] = []
+        for name in names {
+            let job = try JobSettings.load(name, beside: settings)
+            jobs.append((job.name, try EffectiveSetting.all(of: job)))
+        }
+        guard !common.json else {
+            return try invocation.show(
+                json: CanonicalJSON.object([
+                    "file": .string(settings.file), "settings": .array(own.map(\.json)),
+                    "jobs": .object(
+                        Dictionary(jobs.map { ($0.name, .array($0.settings.map(\.json))) }) {
+                            first, _ in first
+                        }),
+                ]))
+        }
+        try invocation.show(lines: Self.lines(own))
+        for job in jobs {
+            try invocation.show(lines: ["", "job \(job.name)"] + Self.lines(job.settings))
+        }
+    }
+
+    /// Key, value and origin in columns.
+    private static func lines(_ settings: [EffectiveSetting]) -> [String] {
+        let keyWidth = settings.map(\.key.count).max() ?? 0
+        let values = settings.map { setting in
+            setting.value ?? setting.absence.map { "(\($0))" } ?? ""
+        }
+        // One long value, such as a mapping, does not push every origin off the screen.
+        let valueWidth = min(values.map(\.count).max() ?? 0, 44)
+        return zip(settings, values).map { setting, value in
+            setting.key.padded(to: keyWidth) + "  " + value.padded(to: valueWidth) + "  "
+                + setting.source.text
+        }
+    }
+}

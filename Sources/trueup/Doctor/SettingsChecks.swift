@@ -1,0 +1,57 @@
+import FoundationEssentials
+import Subscriptions
+
+/// Whether the settings and every job can be read: a mistake in a job would else be found at night.
+enum SettingsChecks {
+    /// - Parameters:
+    ///   - settings: As they were read.
+    ///   - names: The jobs to check, as `trueup run` takes them; empty for every job beside the settings.
+    /// - Returns: A finding for the settings, one for the jobs or one for each that cannot be used, and the others.
+    static func all(
+        of settings: Settings, jobs names: [String] = []
+    ) -> (diagnoses: [Diagnosis], jobs: [JobSettings]) {
+        let count = settings.apps.count
+        let ok = Diagnosis.ok(
+            "settings", nil, "\(settings.file), \(count) \(count == 1 ? "app" : "apps")")
+        let names = names.isEmpty ? JobSettings.names(beside: settings) : names
+        guard !names.isEmpty else {
+            let folder = SettingsPath.resolve("jobs", from: settings.directory)
+            let missing = Diagnosis.failed(
+                "jobs", nil, "there are none in \(folder): no run would find its job",
+                fix: "\"trueup init\" writes the usual ones", .config)
+            return ([ok, missing], [])
+        }
+        var faults: [Diagnosis] = []
+        var jobs: [JobSettings] = []
+        for name in names {
+            do throws(ConfigurationError) {
+                jobs.append(try JobSettings.load(name, beside: settings))
+            } catch {
+                faults.append(.failed("jobs", nil, error))
+            }
+        }
+        let all = faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults
+        return ([ok] + all, jobs)
+    }
+}
+
+extension [Diagnosis] {
+    /// Prints a line for each, or one JSON object.
+    func show(
+        _ status: ExitStatus, _ common: CommonOptions, in invocation: Invocation
+    ) throws(CommandFailure) {
+        guard !common.json else {
+            let members: [String: CanonicalJSON] = [
+                "checks": .array(map(\.json)),
+                "exit_status": .integer(Int64(status.code)), "name": .string(status.name),
+            ]
+            return try invocation.show(json: CanonicalJSON.object(members))
+        }
+        let isColoured = common.color.applies(
+            toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
+        for diagnosis in self where !common.quiet || diagnosis.outcome != .ok {
+            try invocation.show(
+                lines: [diagnosis.line(isColoured: isColoured)], isColoured: isColoured)
+        }
+    }
+}
