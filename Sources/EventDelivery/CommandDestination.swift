@@ -13,10 +13,6 @@ package struct CommandDestination: EventDestination {
     private let environment: [String: String]
     private let shows: @Sendable (String) -> Void
 
-    /// Variables that a command may need to find its way; none of them is ours.
-    private static let inherited: Set<String> = ["HOME", "LANG", "PATH", "TMPDIR", "TZ", "USER"]
-    private static let standardPath = "/usr/local/bin:/usr/bin:/bin"
-
     /// - Parameters:
     ///   - arguments: the program's path and its arguments; no shell reads them.
     ///   - environment: of this process; only a handful of harmless variables is handed on.
@@ -27,16 +23,9 @@ package struct CommandDestination: EventDestination {
         shows: @escaping @Sendable (String) -> Void
     ) {
         self.arguments = arguments
-        self.environment = Self.handedOn(environment)
+        self.environment = ChildProcess.handedOn(environment)
         self.timeout = timeout
         self.shows = shows
-    }
-
-    /// The variables of this process that a program of the company's gets; it always finds its way.
-    static func handedOn(_ environment: [String: String]) -> [String: String] {
-        var handedOn = environment.filter { inherited.contains($0.key) }
-        handedOn["PATH"] = handedOn["PATH"] ?? standardPath
-        return handedOn
     }
 
     package func deliver(_ event: OutboxEvent) async -> DeliveryAnswer {
@@ -45,7 +34,7 @@ package struct CommandDestination: EventDestination {
         environment["TRUEUP_IDEMPOTENCY_KEY"] = event.idempotencyKey
         let child = ChildProcess(
             arguments: arguments, environment: environment,
-            input: Array((event.body + "\n").utf8), timeout: timeout)
+            input: .bytes(Array((event.body + "\n").utf8)), timeout: timeout)
         let result = await child.run()
         if !result.output.isEmpty { shows(result.output) }
         switch result.end {
@@ -66,32 +55,60 @@ package struct CommandDestination: EventDestination {
 /// The program leads a process group of its own, so that whatever it started ends with it when the
 /// time is up. It inherits no ignored signal, and no descriptor but its three streams. What it started
 /// and left running is not waited for, even where it holds the streams. SIGPIPE must be ignored here.
-struct ChildProcess: Sendable {
-    enum End: Hashable, Sendable {
+package struct ChildProcess: Sendable {
+    package enum Input: Sendable {
+        case bytes([UInt8])
+        /// What a file holds, read while the program reads.
+        case file(String)
+    }
+
+    package enum End: Hashable, Sendable {
         case exited(Int32)
         case signalled(Int32)
         case timedOut
         case notStarted(String)
     }
 
-    struct Result: Sendable {
-        var end: End
+    package struct Result: Sendable {
+        package var end: End
         /// The beginning of what it wrote to standard output and standard error; the rest is read
         /// and dropped.
-        var output = ""
+        package var output = ""
     }
 
     let arguments: [String]
     let environment: [String: String]
-    let input: [UInt8]
+    let input: Input
     let timeout: Duration
+
+    /// - Parameters:
+    ///   - arguments: The program's path and its arguments; no shell reads them.
+    ///   - environment: Every variable that it gets.
+    ///   - input: Its standard input.
+    ///   - timeout: After it, the program and all that it started is ended.
+    package init(
+        arguments: [String], environment: [String: String], input: Input, timeout: Duration
+    ) {
+        self.arguments = arguments
+        self.environment = environment
+        self.input = input
+        self.timeout = timeout
+    }
+
+    /// The variables of this process that a program of the company's may need to find its way; none of them is ours.
+    package static func handedOn(_ environment: [String: String]) -> [String: String] {
+        let inherited: Set = ["HOME", "LANG", "PATH", "TMPDIR", "TZ", "USER"]
+        var handedOn = environment.filter { inherited.contains($0.key) }
+        handedOn["PATH"] = handedOn["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+        return handedOn
+    }
 
     /// Between asking it to end and ending it.
     private static let grace = Duration.seconds(2)
     private static let pollInterval = Duration.milliseconds(10)
     private static let keptBytes = 1024
 
-    func run() async -> Result {
+    package func run() async -> Result {
         var options = PlatformOptions()
         options.processGroupID = 0
         var variables: [Environment.Key: String] = [:]
@@ -125,7 +142,21 @@ struct ChildProcess: Sendable {
     /// Hands over what it reads; a program that does not read it all may still succeed.
     private func feed(_ stream: StandardInputWriter) async {
         do {
-            _ = try await stream.write(input)
+            switch input {
+            case .bytes(let bytes): _ = try await stream.write(bytes)
+            case .file(let path):
+                let file = try FileDescriptor.open(
+                    FilePath(path), .readOnly, options: .closeOnExec)
+                defer { try? file.close() }
+                var chunk = [UInt8](repeating: 0, count: 1 << 16)
+                while true {
+                    let count = try unsafe chunk.withUnsafeMutableBytes {
+                        try unsafe file.read(into: $0)
+                    }
+                    guard count > 0 else { break }
+                    _ = try await stream.write(Array(chunk[..<count]))
+                }
+            }
             try await stream.finish()
         } catch {
             return

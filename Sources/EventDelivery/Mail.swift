@@ -154,7 +154,7 @@ package struct Sendmail: Sendable {
     ///   - timeout: After it, the program and all that it started is ended.
     package init(path: String, environment: [String: String], timeout: Duration) {
         self.path = path
-        self.environment = CommandDestination.handedOn(environment)
+        self.environment = ChildProcess.handedOn(environment)
         self.timeout = timeout
     }
 
@@ -165,7 +165,7 @@ package struct Sendmail: Sendable {
     package func send(_ mail: Mail) async -> String? {
         let child = ChildProcess(
             arguments: [path, "-t", "-i"], environment: environment,
-            input: Array(mail.rendered.utf8), timeout: timeout)
+            input: .bytes(Array(mail.rendered.utf8)), timeout: timeout)
         let result = await child.run()
         let said = result.output.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
         return switch result.end {

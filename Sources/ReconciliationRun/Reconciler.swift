@@ -26,13 +26,15 @@ package struct Reconciler: Sendable {
     private let progress: @Sendable (RunProgress) -> Void
     private let remarks: @Sendable () -> [String]
     private let effort: @Sendable () -> CallEffort?
+    private let reviewPlan: PlanReview?
 
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
         store: SQLiteStore, clock: RunClock, stop: StopRequest, logger: Logger,
         progress: @escaping @Sendable (RunProgress) -> Void = { _ in },
         remarks: @escaping @Sendable () -> [String] = { [] },
-        effort: @escaping @Sendable () -> CallEffort? = { nil }
+        effort: @escaping @Sendable () -> CallEffort? = { nil },
+        reviewPlan: PlanReview? = nil
     ) {
         self.job = job
         self.header = header
@@ -48,6 +50,7 @@ package struct Reconciler: Sendable {
         self.progress = progress
         self.remarks = remarks
         self.effort = effort
+        self.reviewPlan = reviewPlan
     }
 
     /// Runs the job to its conclusion, which is stored and returned.
@@ -62,7 +65,7 @@ package struct Reconciler: Sendable {
             stop: stop,
             tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
             refusals: refusals,
-            logger: logger, progress: progress)
+            logger: logger, progress: progress, reviewPlan: reviewPlan)
         var ending = Ending()
         do {
             // Also where nothing can be written: the report of such a run holds the plan that is left.

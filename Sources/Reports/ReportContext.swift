@@ -144,15 +144,20 @@ extension Sequence<TrustedRoot> {
     }
 }
 
+extension ReportContext {
+    /// What a reader must know before relying on a run, in one line.
+    func notice(for header: RunHeader) -> String? {
+        let words = header.narrowing + [trustedRoots.notice].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: "; ")
+    }
+}
+
 extension ReportSource {
     /// What a reader must know before relying on the run, in one line; `nil` for a whole job under Apple's root.
     ///
     /// Every file of the report states it: as `notice` in heads and lines, as a last column in CSV.
     /// The lines of `corrections.jsonl` are hashed ledger entries; there it stands in `actor`.
-    var notice: String? {
-        let words = summary.header.narrowing + [context.trustedRoots.notice].compactMap(\.self)
-        return words.isEmpty ? nil : words.joined(separator: "; ")
-    }
+    var notice: String? { context.notice(for: summary.header) }
 
     /// The notice as a member of a JSON head; empty where there is none.
     var noticeMember: [String: CanonicalJSON] {

@@ -167,7 +167,7 @@ extension GuardName {
         switch self {
         case .maxChanges, .maxChangeShare: true
         case .maxSameDirectionShare, .maxShrinkShare, .maxOwnFault, .maxExcludedShare,
-            .maxNotFoundShare, .maxVerificationFailures, .canary:
+            .maxNotFoundShare, .maxVerificationFailures, .afterPlan, .canary:
             false
         }
     }

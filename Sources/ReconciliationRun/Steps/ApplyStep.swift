@@ -51,7 +51,10 @@ struct ApplyStep {
                 let done = (seal.changes + $0.read) / 2
                 progress(RunProgress(stage: .plan, done: done, total: seal.changes))
             }.survey)
-        let breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
+        var breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
+        if isGuarded, seal.changes > 0, let refusal = try await refusal(of: seal) {
+            breaches.append(GuardBreach(name: .afterPlan, sentence: refusal))
+        }
         var outcome = PlanOutcome(breaches: breaches, lifts: try await lifts(of: breaches))
         outcome.seal = seal
         if context.job.mode == .apply, !outcome.lifts.isEmpty {
@@ -64,6 +67,14 @@ struct ApplyStep {
         }
         log(plan, seal, outcome)
         return outcome
+    }
+
+    /// What the job's own command says against the plan; `nil` where it accepts it, or there is none.
+    private func refusal(of seal: PlanSeal) async throws -> String? {
+        guard let review = context.reviewPlan else { return nil }
+        let refusal = try await review(seal)
+        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+        return refusal
     }
 
     private struct WatchedSurvey: Sendable {
@@ -166,6 +177,12 @@ extension RunContext {
         }
     }
 }
+
+/// Has a plan reviewed outside of the run before its first write.
+///
+/// It returns whole sentences that say why the plan is refused, or `nil` where it is accepted. Where the run was
+/// asked to stop meanwhile, what it returns does not count.
+package typealias PlanReview = @Sendable (PlanSeal) async throws -> String?
 
 /// The result of the stage that guards and writes the plan.
 package struct PlanOutcome: Hashable, Sendable {

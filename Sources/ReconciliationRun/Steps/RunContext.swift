@@ -16,6 +16,7 @@ struct RunContext: Sendable {
     let refusals: AppRefusals
     let logger: Logger
     let progress: @Sendable (RunProgress) -> Void
+    let reviewPlan: PlanReview?
 
     var inquirer: Inquirer {
         Inquirer(

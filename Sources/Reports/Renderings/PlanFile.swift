@@ -1,4 +1,4 @@
-import Subscriptions
+package import Subscriptions
 
 extension ReportFile {
     /// Format of `plan.json` and `undo.json`.
@@ -13,26 +13,36 @@ extension ReportFile {
         purpose: "what would be or was applied: rows, expected versions, before, after, evidence",
         mayBePacked: true
     ) { source, file in
-        let header = source.summary.header
+        try writePlan(
+            source.record, of: source.summary.header, seal: source.summary.plan,
+            context: source.context, to: &file)
+    }
+
+    /// Writes the document of `plan.json` from what is stored of a plan, also before its first write.
+    fileprivate static func writePlan(
+        _ record: any RunRecord, of header: RunHeader, seal: PlanSeal?, context: ReportContext,
+        to file: inout OutputFile
+    ) throws {
         var head: [String: CanonicalJSON] = [
             "format": .integer(planFormat),
             "job": .string(header.job),
             "mode": .string(header.mode.rawValue),
-            "plan_only": .boolean(source.context.isPlanOnly),
+            "plan_only": .boolean(context.isPlanOnly),
             "run_id": .string(header.runID),
-            "scope": source.scope,
+            "scope": header.scope,
             "settings_digest": .string(header.settingsDigest),
             "started": .time(header.started),
-            "tool_version": .string(source.context.toolVersion),
-        ].merging(source.noticeMember) { own, _ in own }
-        if let seal = source.summary.plan {
+            "tool_version": .string(context.toolVersion),
+        ]
+        if let notice = context.notice(for: header) { head["notice"] = .string(notice) }
+        if let seal {
             head[planIdentity] = .string(seal.sha256)
             head.merge(seal.head.members) { $1 }
             if let file = seal.head.jobFile { head["job_file"] = .string(file) }
             if let guards = seal.head.guards { head["guards"] = .string(guards) }
         }
         try SealedList.write(head: head, list: planList, to: &file) { append in
-            try source.record.forEachPlanned { correction, fate in
+            try record.forEachPlanned { correction, fate in
                 try append(correction.planItem(fate: fate))
             }
         }
@@ -78,6 +88,19 @@ extension ReportFile {
             "transaction_id": .text(entry.transactionID),
             "undo_of": .integer(entry.number),
         ]
+    }
+}
+
+extension RunRecord {
+    /// Writes the plan of a run that has not written yet into a file, as `plan.json` will have it.
+    ///
+    /// - Throws: What reading the plan throws; `ReportError.notWritten` for a full disk.
+    package func writePlan(
+        of header: RunHeader, seal: PlanSeal, context: ReportContext, toFileAt path: String
+    ) throws {
+        var file = try OutputFile(creating: path)
+        try ReportFile.writePlan(self, of: header, seal: seal, context: context, to: &file)
+        _ = try file.close(named: "plan.json")
     }
 }
 

@@ -27,9 +27,13 @@ struct ReportSource: Sendable {
     var runID: String { summary.header.runID }
 
     /// Every narrowing in words, or null for the whole job: stated wherever a file has a head.
+    var scope: CanonicalJSON { summary.header.scope }
+}
+
+extension RunHeader {
+    /// Every narrowing in words, or null for the whole job.
     var scope: CanonicalJSON {
-        let narrowing = summary.header.narrowing
-        return narrowing.isEmpty ? .null : .array(narrowing.map(CanonicalJSON.string))
+        narrowing.isEmpty ? .null : .array(narrowing.map(CanonicalJSON.string))
     }
 }
 

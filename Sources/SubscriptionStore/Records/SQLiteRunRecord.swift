@@ -196,10 +196,16 @@ extension EvidenceVault {
 }
 
 extension SQLiteStore {
-    /// The record of a concluded run.
+    /// The record of a run.
     ///
+    /// - Parameters:
+    ///   - runID: The run.
+    ///   - isGoingOn: Whether the caller is that run and reads its plan before it has concluded.
+    /// - Returns: What is stored of it.
     /// - Throws: `.unavailable` when there is no such run, or it was never concluded.
-    package func runRecord(ofRun runID: String) throws(StoreError) -> SQLiteRunRecord {
+    package func runRecord(
+        ofRun runID: String, isGoingOn: Bool = false
+    ) throws(StoreError) -> SQLiteRunRecord {
         try view("looking for the run \(runID)") { db in
             let found = try Row.fetchOne(
                 db,
@@ -215,7 +221,7 @@ extension SQLiteStore {
                 throw StoreError.unavailable(
                     "There is no run \(runID) in this database. `trueup status` lists them.")
             }
-            guard found.integer(at: 2) != nil else {
+            guard isGoingOn || found.integer(at: 2) != nil else {
                 throw StoreError.unavailable(
                     "The run \(runID) was killed before its end and left no report; what it "
                         + "corrected stands in the report of the run after it.")

@@ -8,6 +8,8 @@ package enum GuardName: String, Hashable, Sendable, CaseIterable {
     case maxExcludedShare = "max_excluded_share"
     case maxNotFoundShare = "max_not_found_share"
     case maxVerificationFailures = "max_verification_failures"
+    /// A command of the job's, `hooks.after_plan`, that reads the plan and may refuse it.
+    case afterPlan = "after_plan"
     /// Checks the first corrections of a run with Apple before the rest is written. It runs only on
     /// request, so there is no need to lift it.
     case canary

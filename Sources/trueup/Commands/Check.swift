@@ -22,6 +22,7 @@ package struct Check: Verb {
     package static let exitStatuses = CommandStatuses(
         [CommandStatuses.run, [.ok, .findings, .empty]],
         [
+            .guarded: "hooks.before kept the run from beginning",
             .empty: "nothing in scope, or no app is assigned to the worker of --app-shard",
             .data: "the file of --ids-file cannot be used",
         ])

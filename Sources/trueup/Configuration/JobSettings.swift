@@ -22,6 +22,7 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     package var notFoundConfirmations = 3
     package var recover = Recovery()
     package var guards = GuardLimits()
+    package var hooks = JobHooks()
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String> = Self.alwaysReportOnly
 
@@ -73,6 +74,9 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
             "guards", GuardLimits.declared.map { $0.within(\.guards) },
             "checked on the whole plan, before the first write"),
         Setting(
+            "hooks", JobHooks.declared.map { $0.within(\.hooks) },
+            "programs of yours that a run starts; docs/hooks.md"),
+        Setting(
             "authority", \.reportOnlyFields, .authority, newPass: .yes, digestKey: "report_only",
             "what is report-only is never written"),
     ]
@@ -109,6 +113,35 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
 
         init() {}
     }
+}
+
+/// The company's programs that a run starts, each a path and its arguments; empty for none.
+package struct JobHooks: Hashable, Sendable, SettingsSection {
+    package var before: [String] = []
+    package var afterPlan: [String] = []
+    package var after: [String] = []
+    package var timeoutMilliseconds: Int64 = 60_000
+
+    static let declared: [Setting<JobHooks>] = [
+        Setting(
+            "before", \.before, .commandOrNone, newPass: .no,
+            example: "[/usr/local/bin/may-run]",
+            "starts before the run reads a row or asks Apple, and may keep it from beginning"),
+        Setting(
+            "after_plan", \.afterPlan, .commandOrNone, newPass: .no,
+            example: "[/usr/local/bin/review-plan]",
+            "reads the plan before the first write, and may refuse it"),
+        Setting(
+            "after", \.after, .commandOrNone, newPass: .no,
+            example: "[/usr/local/bin/after-run]",
+            "reads the summary once the report is published"),
+        Setting(
+            "timeout", \.timeoutMilliseconds,
+            .duration(not0: "must be more than 0, or no program could end in time"), newPass: .no,
+            "of one program; after it the program is stopped, which counts as a refusal"),
+    ]
+
+    init() {}
 }
 
 /// A step of a job, in the order in which they are done.
@@ -252,6 +285,23 @@ extension GuardLimits: SettingsSection {
 extension SettingForm where Value == Int64 {
     static func duration(not0 problem: String) -> SettingForm {
         duration.refusing(problem, words: "duration, 1s to \(DurationText.longest)") { $0 == 0 }
+    }
+}
+
+extension SettingForm where Value == [String] {
+    /// A program and its arguments; none is written `none`.
+    static var commandOrNone: SettingForm {
+        let command = SettingForm.command
+        return SettingForm(
+            command.words + "; or `none`",
+            schema: SettingsSchema.either(command.schema, SettingsSchema.choice(["none"])),
+            read: { value throws(ConfigurationError) in
+                if value.isScalar, try value.text("a list of words, or none") == "none" {
+                    return []
+                }
+                return try command.read(value)
+            },
+            written: { $0.isEmpty ? "none" : nil })
     }
 }
 

@@ -349,6 +349,9 @@ struct SettingsValue {
             suggestion: suggestion)
     }
 
+    /// Whether it is neither a list nor keys and values.
+    var isScalar: Bool { node.scalar != nil }
+
     /// The entries of a list, at least one.
     func list() throws(ConfigurationError) -> [SettingsValue] {
         guard case .sequence(let sequence) = node else {

@@ -23,6 +23,8 @@ struct PreparedRun {
     let trust: [AppTrust]
     /// How long an endpoint that does not work is waited for.
     let maxOutage: Duration
+    /// The company's programs that it starts.
+    let hooks: JobHooks
     /// The job whose need is forecast; `nil` where rows are left out, or nothing is judged.
     let forecastedJob: JobSettings?
     /// Whether it does what its job file says, with every row of its apps.
@@ -53,6 +55,7 @@ struct PreparedRun {
         self.description = description
         trust = try settings.apps.map(AppTrust.init)
         maxOutage = .milliseconds(limits.maxOutageMilliseconds)
+        hooks = limits.hooks
         // An id that one environment does not know is asked about in the other one of the bundle.
         let bundles = Set(header.apps.map(\.bundleID))
         askedApps =

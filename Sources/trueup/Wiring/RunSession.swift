@@ -101,6 +101,9 @@ struct RunSession {
             watching.cancel()
             watch.end()
         }
+        let hooks = RunHooks(
+            of: run, environment: invocation.environment, stop: stop, logger: logger)
+        try await hooks.before()
 
         // The company's own table, and what the books lack.
         try await recordReportsPublished(in: store)
@@ -138,8 +141,10 @@ struct RunSession {
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
             store: store, clock: run.clock, stop: stop, logger: logger,
-            progress: terminal.show, remarks: { control.remarks + store.companyRemarks },
-            effort: { peaks.effort(waiting: waits.byReason) })
+            progress: terminal.show,
+            remarks: { hooks.remarks + control.remarks + store.companyRemarks },
+            effort: { peaks.effort(waiting: waits.byReason) },
+            reviewPlan: review(by: hooks, in: store, database, draft: folder.draftPath))
         try await store.reportIsAwaited(ofRun: runID)
         await noteBeginning(in: start.register)
         begun.begins(in: store)
@@ -169,6 +174,7 @@ struct RunSession {
         watch.end()
         _ = consume claim
         _ = consume lock
+        if let problem = await hooks.after(report) { warn(problem) }
         await notify(by: notifier, from: store, after: conclusion.exitStatus)
         return report
     }
@@ -210,6 +216,23 @@ struct RunSession {
             try context.text(ofReportsIn: folders), ofRun: runID)
         try await store.reportWasPublished(ofRun: runID)
         return report
+    }
+
+    /// The review of the plan by the job's program; `nil` where it has none.
+    private func review(
+        by hooks: RunHooks, in store: SQLiteStore, _ database: ReportingDatabase, draft: String
+    ) -> PlanReview? {
+        guard hooks.reviewsPlans else { return nil }
+        let context = reportContext(database: database)
+        let header = run.header
+        return { seal in
+            try await onBackgroundThread {
+                try store.runRecord(ofRun: header.runID, isGoingOn: true)
+                    .writePlan(of: header, seal: seal, context: context, toFileAt: draft)
+            }
+            defer { _ = unsafe unlink(draft) }
+            return await hooks.review(planInFileAt: draft)
+        }
     }
 
     /// Catches up for a run that was killed between publishing its report and recording that.
