@@ -16,28 +16,76 @@ package struct SQLiteRunRecord: Sendable {
     }
 
     package func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
-        let sql = """
-            SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action, k.cause,
-                f.changed_at
-            FROM trueup_run_findings AS r
-            JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
-            LEFT JOIN trueup_run_finding_causes AS k
-                ON k.run_seq = r.run_seq AND k.finding_seq = r.finding_seq
-            WHERE r.run_seq = ?
-            ORDER BY f.bundle_id, f.environment, ifnull(f.original_transaction_id, ''), f.kind,
-                ifnull(f.field, ''), f.finding_id, ifnull(f.transaction_id, '')
-            """
-        try forEachRow("findings", sql, [sequence]) { row in
-            let finding = try Finding(&row)
-            var reported = ReportedFinding(
-                findingID: row.requiredText(), runID: runID,
-                state: FindingState(rawValue: row.requiredText()) ?? .new,
-                firstSeen: row.requiredTime(), finding: finding)
-            reported.finding.action = FindingAction(rawValue: row.requiredText()) ?? .none
-            reported.finding.cause = row.text() ?? finding.cause
-            reported.finding.changedAt = row.time()
-            try body(reported)
+        try forEachRow(
+            "findings", Self.findings(where: "r.run_seq = ?") + ", ifnull(f.transaction_id, '')",
+            [sequence]
+        ) { try body(Self.finding(&$0, ofRun: runID)) }
+    }
+
+    /// The findings of an earlier run and of this one side by side, in the order of a report.
+    ///
+    /// - Parameters:
+    ///   - earlier: A run of the same database.
+    ///   - body: Is handed what both runs say of one finding, `nil` where a run does not list it.
+    /// - Throws: What reading the database, or `body`, throws.
+    package func forEachFinding(
+        comparedWith earlier: SQLiteRunRecord,
+        _ body: (_ before: ReportedFinding?, _ after: ReportedFinding?) throws -> Void
+    ) throws {
+        guard earlier.sequence != sequence else { return try forEachFinding { try body($0, $0) } }
+        let sql =
+            Self.findings(where: "r.run_seq IN (?1, ?2)")
+            + ", ifnull(f.transaction_id, ''), r.run_seq = ?2"
+        var before: ReportedFinding?
+        try store.stream("comparing the findings of \(earlier.runID) and \(runID)") { db in
+            let rows = try Row.fetchCursor(
+                db, sql: sql, arguments: [earlier.sequence, sequence])
+            while let row = try rows.next() {
+                var columns = RowColumns(row)
+                var found = try Self.finding(&columns, ofRun: runID)
+                let isEarlier = columns.integer() == earlier.sequence
+                if let waiting = before, isEarlier || !waiting.isSame(as: found) {
+                    try body(waiting, nil)
+                    before = nil
+                }
+                if isEarlier {
+                    found.runID = earlier.runID
+                    before = found
+                } else {
+                    try body(before, found)
+                    before = nil
+                }
+            }
         }
+        if let before { try body(before, nil) }
+    }
+
+    private static func findings(where condition: String) -> String {
+        """
+        SELECT \(Finding.columns), f.finding_id, r.state, r.first_seen, r.action, k.cause,
+            f.changed_at, r.run_seq
+        FROM trueup_run_findings AS r
+        JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+        LEFT JOIN trueup_run_finding_causes AS k
+            ON k.run_seq = r.run_seq AND k.finding_seq = r.finding_seq
+        WHERE \(condition)
+        ORDER BY f.bundle_id, f.environment, ifnull(f.original_transaction_id, ''), f.kind,
+            ifnull(f.field, ''), f.finding_id
+        """
+    }
+
+    private static func finding(
+        _ row: inout RowColumns, ofRun runID: String
+    ) throws -> ReportedFinding {
+        let finding = try Finding(&row)
+        var reported = ReportedFinding(
+            findingID: row.requiredText(), runID: runID,
+            state: FindingState(rawValue: row.requiredText()) ?? .new,
+            firstSeen: row.requiredTime(), finding: finding)
+        reported.finding.action = FindingAction(rawValue: row.requiredText()) ?? .none
+        reported.finding.cause = row.text() ?? finding.cause
+        reported.finding.changedAt = row.time()
+        return reported
     }
 
     private static let reportedEntries = """
@@ -184,6 +232,13 @@ package struct SQLiteRunRecord: Sendable {
                 try body(&columns)
             }
         }
+    }
+}
+
+extension ReportedFinding {
+    /// Whether another run reports the same finding.
+    fileprivate func isSame(as other: ReportedFinding) -> Bool {
+        findingID == other.findingID && finding.transactionID == other.finding.transactionID
     }
 }
 

@@ -6,7 +6,7 @@ package import Subscriptions
 /// `trueup report RUN`: renders the report of a stored run again.
 package struct Report: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Render the report of a stored run again, or sum up the runs of one day.",
+        abstract: "Render a stored report again, compare two, or sum up the runs of a day.",
         discussion: """
             It prints summary.txt (with --json summary.json) or the file that --file names, byte for \
             byte as it was published, or writes all files into a new folder. It reads the database and \
@@ -16,20 +16,24 @@ package struct Report: Verb {
             "trueup report night DATE" shows the runs that began on one UTC day, one line for each, and \
             their sums. If several workers share a PostgreSQL database, it shows the runs of all of \
             them. With --reports it reads the summary.json files of those report folders instead.
+
+            "trueup report diff RUN RUN" compares the findings of two runs: + is listed by the second \
+            run only, - by the first only, ~ by both with other values. With --json it prints one object \
+            a line, and the totals in the last one.
             """)
 
     @Argument(
         help: ArgumentHelp(
             "The run as \"trueup status\" lists it, the end of its name, its report folder, or latest; "
-                + "or \"night\" before a date.", valueName: "run"),
+                + "or \"night\" before a date; or \"diff\" before two runs.", valueName: "run"),
         completion: .directory)
     package var run: String
 
     @Argument(
         help: ArgumentHelp(
-            "With \"night\": the UTC day on which the runs began, such as 2026-11-20.",
-            valueName: "date"))
-    package var date: String?
+            "With \"night\": the UTC day on which the runs began, such as 2026-11-20. With \"diff\": two "
+                + "runs, the earlier one first.", valueName: "date-or-runs"))
+    package var more: [String] = []
 
     @Option(
         name: .long,
@@ -66,14 +70,16 @@ package struct Report: Verb {
     package init() {}
 
     package func validate() throws {
-        guard (run == Self.night) == (date != nil) else {
+        let expected = run == Self.night ? 1 : run == Self.diff ? 2 : 0
+        guard more.count == expected else {
             throw ValidationError(
-                "Give a date after \"night\" only, such as \"trueup report night 2026-11-20\"; give a "
-                    + "run alone.")
+                "Give a run alone, one date after \"night\" (\"trueup report night 2026-11-20\"), or two "
+                    + "runs after \"diff\".")
         }
-        if date != nil && (file != nil || output != nil) {
+        if !more.isEmpty && (file != nil || output != nil) {
             throw ValidationError(
-                "--file and --output are for the report of one run, not for the runs of a day.")
+                "--file and --output are for the report of one run, not for the runs of a day or for "
+                    + "a comparison.")
         }
         if date == nil && !reports.isEmpty {
             throw ValidationError(
@@ -97,6 +103,10 @@ package struct Report: Verb {
             flag: common.config, environment: invocation.environment)
         if let date {
             return try await show(date, settings, invocation)
+        }
+        guard run != Self.diff else {
+            try compare(settings, invocation)
+            return .ok
         }
         let rendered = try rendered(settings, invocation)
         if let output, dry.dryRun {
@@ -122,6 +132,26 @@ package struct Report: Verb {
     }
 
     private static let night = "night"
+    private static let diff = "diff"
+
+    private var date: String? { run == Self.night ? more.first : nil }
+
+    /// Prints what differs between the findings of two runs as it is read.
+    private func compare(_ settings: Settings, _ invocation: Invocation) throws {
+        let before = try RunName(more[0]).record(settings, in: invocation).record
+        let after = try RunName(more[1]).record(settings, in: invocation).record
+        var differences = FindingDifferences(
+            from: try before.summary(), to: try after.summary())
+        try after.forEachFinding(comparedWith: before) {
+            guard let difference = differences.add($0, $1) else { return }
+            guard common.json else { return try invocation.show(difference.line) }
+            var bytes: [UInt8] = []
+            difference.appendJSON(to: &bytes)
+            try invocation.show(renderedJSON: String(decoding: bytes, as: UTF8.self))
+        }
+        guard common.json else { return try invocation.show(lines: differences.lines) }
+        try invocation.show(json: differences.json)
+    }
 
     /// - Returns: 69 where there may be runs of other workers that cannot be read.
     private func show(

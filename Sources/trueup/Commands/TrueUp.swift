@@ -94,7 +94,7 @@ package enum CommandExamples {
         ],
         "report": [
             "trueup report latest --file report.html > report.html",
-            "trueup report night 2026-11-20",
+            "trueup report night 2026-11-20", "trueup report diff 7f3c9a latest",
             "trueup report night 2026-11-20 --reports /srv/one/reports --reports /srv/two/reports",
         ],
         "pause": ["trueup pause nightly", "trueup pause nightly --json"],

@@ -78,6 +78,7 @@ import Testing
         try run("run", "audit")
         try run("run", "nightly", "--limit", "3")
         try run("report", applied)
+        try run("report", "diff", applied, "latest")
         try run("undo", applied)
         try run("undo", applied, "--execute")
         return (place, statements)
