@@ -156,7 +156,7 @@ package struct AppStoreServerClient: Sendable {
     /// Source: App Store Server API, error codes.
     private static func refusal<Answer>(_ outcome: APIOutcome) -> Lookup<Answer> {
         switch outcome {
-        case .answered: .undecodable("an answer was taken for a refusal")
+        case .answered: .undecodable("the answer is not a refusal")
         case .rateLimited: .rateLimited
         case .unavailable(let text): .unavailable(text)
         case .undecodable(let text): .undecodable(text)

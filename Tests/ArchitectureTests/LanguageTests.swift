@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -47,6 +48,30 @@ import Testing
             let words = sentence.split(separator: " ").count
             #expect(words <= 32, "\(page.path): \(words) words: \(sentence)")
         }
+    }
+}
+
+/// The words of the messages in the sources, which `jobs/lib/messages` lists.
+@Suite struct `The language of the messages` {
+    @Test func `has no word that readers could not understand`() throws {
+        let result = try Self.list("--check")
+        #expect(result.status == 0 && result.output.isEmpty, "\(result.output)\(result.errors)")
+    }
+
+    @Test func `is looked for in every message, and found where it is wrong`() throws {
+        let all = try Self.list()
+        #expect(all.output.split(separator: "\n").count > 2000, "\(all.errors)")
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            #"let text = "the row stands" + " beside \(name)""#, to: "Message.swift")
+        let wrong = try Self.list("--check", file)
+        #expect(wrong.status == 1)
+        #expect(wrong.output.contains("1: the row stands beside …"), "\(wrong.output)")
+    }
+
+    private static func list(_ arguments: String...) throws -> BuiltExecutable.Result {
+        try BuiltExecutable("env", in: URL(fileURLWithPath: "/usr/bin"))
+            .run(["python3", Repository.root + "/jobs/lib/messages"] + arguments)
     }
 }
 

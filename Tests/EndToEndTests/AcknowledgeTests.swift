@@ -61,7 +61,7 @@ import Testing
             "UPDATE trueup_decisions SET decision = 9 WHERE decision = 1; "
                 + "UPDATE trueup_decisions SET decision = 1 WHERE decision = 2; "
                 + "UPDATE trueup_decisions SET decision = 2 WHERE decision = 9",
-            "decision 1: it does not rest on"
+            "decision 1: it does not follow"
         ),
         ("UPDATE trueup_decisions SET action = x'00' WHERE decision = 1", "decision 1: its column"),
     ]

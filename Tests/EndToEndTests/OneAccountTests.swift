@@ -156,7 +156,7 @@ import Testing
             #expect(missing?["action"] as? String == "refused", "\(arguments)")
             #expect(
                 missing?["cause"] as? String
-                    == "a row stands under a later transaction's id of it", "\(arguments)")
+                    == "a row is stored under one of its later transaction ids", "\(arguments)")
         }
         try expectIntact(place)
     }
@@ -183,7 +183,7 @@ import Testing
             #expect(refused?["action"] as? String == "refused", "night \(night)")
             #expect(
                 refused?["cause"] as? String
-                    == "a row stands under a later transaction's id of it", "night \(night)")
+                    == "a row is stored under one of its later transaction ids", "night \(night)")
         }
         try expectIntact(place)
         try place.sql(

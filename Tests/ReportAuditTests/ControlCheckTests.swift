@@ -76,7 +76,7 @@ import Testing
             ),
             (["others_since": count([:])], "are not before"),
             (["previous": count(["1": 5]), "others_since": count([:])], "are not before"),
-            (["judged": ["ours_before": count(["2": 1])]], "on each side"),
+            (["judged": ["ours_before": count(["2": 1])]], "on the two sides"),
             (
                 [
                     "judged": [
@@ -90,7 +90,7 @@ import Testing
             (
                 [
                     "before": count(["1": -1, "2": 9]), "after": count(["1": 0, "2": 8]),
-                ], "count less than nothing"
+                ], "have a negative count"
             ),
         ]
         for (change, problem) in cases {

@@ -172,7 +172,7 @@ import Testing
         try FileManager.default.removeItem(atPath: reports.directory + "/" + reports.runs[0])
         let (_, problems, notes) = try await reports.audit()
         #expect(problems == [])
-        #expect(notes.contains { $0.contains("which is not in the folders at hand") })
+        #expect(notes.contains { $0.contains("which is in none of these folders") })
         #expect(notes.contains { $0.contains("retention") })
     }
 

@@ -122,7 +122,7 @@ import Testing
         #expect(words(try page(Samples.run())).contains("Control totals were not counted"))
         #expect(
             words(try page(StoredRun(runSummary: Situations.interrupted)))
-                .contains("Control totals are not counted for a narrowed run."))
+                .contains("Control totals are not counted for a partial run."))
     }
 
     @Test func `delays and the busiest hour are told in numbers`() throws {
@@ -131,7 +131,7 @@ import Testing
             "came to our endpoint 1,204 2 s 3 h 12 min", "brought by this run 3 25 h 0 min 10 days",
             "Apple still tries 5",
             "subscription_statuses com.example.app (Production) 22,230 180,000 12.4 %",
-            "The run was kept from asking: quota 1 min 1 s.",
+            "The run waited before its calls: quota 1 min 1 s.",
         ] {
             #expect(words.contains(line), "\(line)")
         }
@@ -154,7 +154,7 @@ import Testing
         for line in [
             "<b>calls to subscription_statuses</b>: 1,993 this time; most 1,993 on 2026-11-20",
             "<b>busiest hour of any endpoint, in % of Apple’s limit</b>: 12.4 % this time",
-            "<b>kept from asking</b>: 1 min 1 s this time",
+            "<b>waited before calls</b>: 1 min 1 s this time",
             "<b>notifications that came: the latest</b>: 3 h 12 min this time; most 3 h 12 min",
             "2026-11-18: not counted; 2026-11-19: 5 s; 2026-11-20: 3 h 12 min",
             "2026-11-18: 40; 2026-11-19: 40; 2026-11-20: 1,993",

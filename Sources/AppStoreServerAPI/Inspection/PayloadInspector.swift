@@ -60,7 +60,7 @@ package struct PayloadInspector: Sendable {
         var result =
             best
             ?? InspectedPayload(
-                path: path, judgement: .failed(.app, "no app is known that it could be for"),
+                path: path, judgement: .failed(.app, "no given or configured app matches it"),
                 digest: VerifiedJWS.digest(of: jws))
         await inspectInside(&result, nesting: nesting)
         return result
@@ -85,7 +85,7 @@ package struct PayloadInspector: Sendable {
         if let environment = candidate.unsignedEnvironment, SignedPart.isJWS(jws) {
             result.judgement = .failed(
                 .environment,
-                "\(environment.rawValue) is no App Store: nothing that it signs can be verified")
+                "\(environment.rawValue) is not an App Store: what it signs cannot be verified")
             return result
         }
         do throws(JSONWebSignatureError) {
@@ -111,7 +111,7 @@ package struct PayloadInspector: Sendable {
             guard let kind else {
                 throw JSONWebSignatureError(
                     .format,
-                    "its signature holds, but it is not a kind of payload that is known here")
+                    "its signature holds, but this version does not know this kind of payload")
             }
             do throws(UndecodableModel) {
                 let read = try kind.contents(of: payload.root)

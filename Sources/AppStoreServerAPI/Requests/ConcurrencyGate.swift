@@ -17,7 +17,7 @@ final class ConcurrencyGate: Sendable {
     private let state: Mutex<State>
 
     init(limit: Int) {
-        precondition(limit > 0, "somebody must be let through")
+        precondition(limit > 0, "the limit must allow a call")
         state = Mutex(State(free: limit))
     }
 

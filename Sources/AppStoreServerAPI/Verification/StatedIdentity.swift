@@ -48,7 +48,7 @@ package struct ExpectedIdentity: Hashable, Sendable {
             }
         } else if let named = stated.environment, UnsignedEnvironment(rawValue: named) != nil {
             return VerificationFailure(
-                reason: .environment, detail: "it says that it is from \(named), no App Store")
+                reason: .environment, detail: "it says that it is from \(named), not an App Store")
         }
         return nil
     }
@@ -62,8 +62,8 @@ package struct ExpectedIdentity: Hashable, Sendable {
         guard let appAppleID else {
             return VerificationFailure(
                 reason: .app,
-                detail: "production names the App Store's id of the app, and none is known to "
-                    + "compare it with")
+                detail: "a production payload names the app's id in the App Store, and no "
+                    + "app_apple_id was given to compare it with")
         }
         guard stated.appAppleID == appAppleID else {
             return VerificationFailure(

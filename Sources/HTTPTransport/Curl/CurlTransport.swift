@@ -147,14 +147,15 @@ struct CurlTarget: CustomStringConvertible {
         case .secured:
             guard scheme == "https" || (isPlain && isLoopback) else {
                 throw .invalidRequest(
-                    "\(host) cannot be asked over \(scheme): only https, or http on loopback")
+                    "\(host) cannot be reached by \(scheme), only by https, or http on loopback")
             }
         case .plain, .plainElsewhere:
             guard scheme == "https" || isPlain else {
-                throw .invalidRequest("\(host) cannot be asked over \(scheme): only http or https")
+                throw .invalidRequest(
+                    "\(host) cannot be reached by \(scheme), only by http or https")
             }
             guard reach == .plain || !Self.namesThisMachine(host) else {
-                throw .invalidRequest("\(host) is this machine and may not be asked")
+                throw .invalidRequest("\(host) is this machine, which is not allowed here")
             }
         }
         guard caFile == nil || isLoopback else {

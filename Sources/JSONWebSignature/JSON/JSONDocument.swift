@@ -170,7 +170,7 @@ struct JSONScanner {
                 return true
             }
             guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                throw fault("has something else than a comma after a value")
+                throw fault("has something other than a comma after a value")
             }
             close(container)
         }

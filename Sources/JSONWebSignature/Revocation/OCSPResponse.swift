@@ -36,19 +36,19 @@ struct OCSPResponse: Sendable {
                 failureMode: .hard, requester: known, fixedExpiryValidationTime: date))
         // A policy that never requested the response has verified nothing.
         guard known.timesGiven == 2 else {
-            return .unusable("its answer could not be put to the question")
+            return .unusable("its answer could not be compared with the request")
         }
         let dates = OCSPResponseDates(of: bytes, identity: request.identity)
         if refusal == nil, let doubt {
             if let dates, now < dates.thisUpdate || dates.nextUpdate <= now {
-                return .unusable("its answer is not one for now")
+                return .unusable("its answer is not valid now")
             }
             return .unusable(Self.plain(doubt))
         }
-        guard let dates else { return .unusable("its answer does not say until when it counts") }
+        guard let dates else { return .unusable("its answer does not say how long it is valid") }
         // The policy tolerates 75 minutes after the end, for clocks that differ. A response that is
         // cached and used for every payload must not be used after its end.
-        guard now < dates.nextUpdate else { return .unusable("its answer has ended") }
+        guard now < dates.nextUpdate else { return .unusable("its answer has expired") }
         let end = dates.nextUpdate
         return refusal == nil ? .good(until: end) : .revoked(until: end)
     }
@@ -82,7 +82,7 @@ private final class KnownResponse: OCSPRequester {
 
     func query(request: [UInt8], uri: String) async -> OCSPRequesterQueryResult {
         guard let response, request.contains(identity) else {
-            return .nonTerminalError(OCSPFault("another certificate is asked about"))
+            return .nonTerminalError(OCSPFault("the stored answer is for another certificate"))
         }
         given.add(1, ordering: .relaxed)
         return .response(response)

@@ -117,7 +117,7 @@ package actor RevocationCheck {
         }
         return Standing(
             verdict: .undetermined(
-                "whether \(request.subject) is revoked could not be learned from \(address): "
+                "whether \(request.subject) is revoked could not be determined by \(address): "
                     + Self.shortened(fault)),
             until: retryTime(afterRound: failedRounds + 1), failedRounds: failedRounds + 1)
     }

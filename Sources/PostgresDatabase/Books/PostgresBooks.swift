@@ -134,7 +134,7 @@ package final class PostgresBooks: Sendable {
     package func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
-            let row = try keeper.read("looking who writes trueup's database") {
+            let row = try keeper.read("looking for the worker that uses trueup's database") {
                 session throws(ServerFailure) in
                 try session.run(
                     """
@@ -154,7 +154,7 @@ package final class PostgresBooks: Sendable {
     /// Lets others write.
     package func release() {
         _ = try? keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("giving trueup's database back") { session throws(ServerFailure) in
+            try keeper.write("releasing trueup's database") { session throws(ServerFailure) in
                 _ = try session.run(
                     """
                     UPDATE trueup.books_holders SET expires_at = '-infinity'
@@ -188,7 +188,7 @@ package final class PostgresBooks: Sendable {
         }
         guard let number else {
             throw .inconsistent(
-                "The database in \(place) got no number. Nothing was written. This is a fault of trueup, "
+                "The database in \(place) was not given a number. Nothing was written. This is a fault of trueup, "
                     + "please report it.")
         }
         return BooksState(

@@ -19,7 +19,7 @@ struct CallBooks {
                     + account.endpoint
             ])
         guard let milliseconds = clock.first.flatMap({ Int64($0) }) else {
-            throw ServerFailure(state: SQLState("XX000"), words: "the server told no time")
+            throw ServerFailure(state: SQLState("XX000"), words: "the server returned no time")
         }
         return Timestamp(unixMilliseconds: milliseconds)
     }

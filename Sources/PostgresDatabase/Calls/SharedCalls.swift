@@ -124,7 +124,7 @@ package final class SharedCalls: Sendable {
         let wait = min(
             max(0, refusal.resumesAt.milliseconds(since: now)), QuotaRefusal.longestMilliseconds)
         try state.withLock { state throws(StoreError) in
-            try state.keeper.write("keeping a refusal for the quota") {
+            try state.keeper.write("storing a refusal for the quota") {
                 session throws(ServerFailure) in
                 let books = CallBooks(session: session, account: account)
                 _ = try books.hold()
@@ -144,7 +144,7 @@ package final class SharedCalls: Sendable {
             guard let unused = Self.returned(unused, to: state.last[account])
             else { return }
             var isGivenBack = false
-            try state.keeper.write("giving back booked calls") { session throws(ServerFailure) in
+            try state.keeper.write("returning booked calls") { session throws(ServerFailure) in
                 guard !isGivenBack else { return }
                 isGivenBack = true
                 let books = CallBooks(session: session, account: account)

@@ -479,7 +479,7 @@ struct UnitWork {
                     guard fate == step.fate else {
                         throw ServerFailure(
                             state: SQLState("40001"),
-                            words: "a row that was corrected changed before the end")
+                            words: "another program changed a row while it was corrected")
                     }
                 }
                 state.unit = unit

@@ -151,7 +151,7 @@ package final class AppLeases: Sendable {
     /// - Throws: `StoreError` when it cannot be said; then they end by themselves.
     package func giveBack(_ fences: [LeaseFence]) throws(StoreError) {
         try session.keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("giving leases back") { session throws(ServerFailure) in
+            try keeper.write("releasing leases") { session throws(ServerFailure) in
                 for fence in fences.sorted(by: { $0.app < $1.app }) {
                     // The row stays, because its number must never come again.
                     _ = try session.run(

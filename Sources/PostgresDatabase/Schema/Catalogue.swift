@@ -193,9 +193,9 @@ extension SessionKeeper {
         let made = OurSchema.steps.filter { lost.contains(String($0.number)) }.map {
             "trueup.\($0.makes)"
         }
-        return "\(made.joined(separator: ", ")) \(made.count == 1 ? "is" : "are") gone, though "
-            + "trueup.migrations says that it was made. Restore what was dropped, or have it made "
-            + "anew, empty: DELETE FROM trueup.migrations WHERE number IN "
+        return "\(made.joined(separator: ", ")) \(made.count == 1 ? "is" : "are") missing, "
+            + "although trueup.migrations says that trueup made it. Restore what was dropped, or "
+            + "have it made again, empty: DELETE FROM trueup.migrations WHERE number IN "
             + "(\(lost.joined(separator: ", ")))"
     }
 

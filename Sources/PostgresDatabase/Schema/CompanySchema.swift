@@ -91,7 +91,8 @@ package final class PostgresSchema: Sendable {
     ) throws(StoreError) -> [String] {
         let sql = MappedStatements.words(of: column, in: table, for: .postgresql)
         return try keeper.withLock { keeper throws(StoreError) in
-            try keeper.read("reading words of \(table)") { session throws(ServerFailure) in
+            try keeper.read("reading the values of a column of \(table)") {
+                session throws(ServerFailure) in
                 try session.run(sql, []).rows.compactMap { $0.first.flatMap(\.self) }
             }
         }

@@ -329,7 +329,7 @@ extension StatedPeriod {
             appleSignedDate: transaction.signedDate,
             reason: kinds.isEmpty
                 ? "First fill of the subscription's periods."
-                : "Takes in a period of Apple's history: transaction_missing.",
+                : "Adds a period from Apple's history: transaction_missing.",
             rules: kinds.isEmpty
                 ? [FirstFill.applied]
                 : kinds.map { AppliedRule(kind: $0, rule: TransactionMissingRule.identity) })

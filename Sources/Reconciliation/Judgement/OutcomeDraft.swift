@@ -131,7 +131,7 @@ final class MissingRow: Sendable {
             target: .insert(key), changes: .subscription(changes), kinds: [.missingLocally],
             evidence: stated.transaction.evidence.digest,
             evidenceRenewal: stated.renewal.evidence.digest, appleSignedDate: stated.signedDate,
-            reason: "Takes in a subscription of the customer's that Apple holds: missing_locally.",
+            reason: "Adds a subscription of the customer that Apple lists: missing_locally.",
             rules: [AppliedRule(kind: .missingLocally, rule: MissingLocallyRule.identity)])
     }
 }
@@ -372,7 +372,7 @@ extension OutcomeDraft {
         of comparison: Comparison, _ kinds: [FindingKind], _ changed: Set<SubscriptionField>
     ) -> String {
         guard kinds.isEmpty else {
-            return "Takes over Apple's statement: "
+            return "Stores what Apple signed: "
                 + kinds.map(\.rawValue).joined(separator: ", ") + "."
         }
         if comparison.isFirstFill { return "First fill of a row that was not known yet." }

@@ -160,7 +160,7 @@ struct HistoryReader: Sendable {
                         .incomplete(
                             isInvalid
                                 ? "a transaction in it did not verify"
-                                : "whether a certificate in it is revoked could not be learned"))
+                                : "whether a certificate in it is revoked could not be determined"))
                 }
                 transactions += page.transactions
                 unknowns += page.unknowns.filter { !unknowns.contains($0) }

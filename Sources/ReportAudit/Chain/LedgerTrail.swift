@@ -109,7 +109,7 @@ struct LedgerTrail {
             }
         }
         return previous.isSame(as: last)
-            ? nil : "it does not rest on the entry before, whose hash is \(last)"
+            ? nil : "it does not follow the entry before, whose hash is \(last)"
     }
 
     /// Adds an entry that declares a break.

@@ -301,7 +301,7 @@ struct ReportFolderAudit {
         else {
             add(
                 Self.latest,
-                "it is a folder, and no copy of the newest run, \(newest.folder)")
+                "it is a folder, but not a copy of the newest run, \(newest.folder)")
             return
         }
         var problems: [(file: String, text: String)] = []
@@ -309,7 +309,7 @@ struct ReportFolderAudit {
         for (file, text) in problems { add(Self.latest + "/" + file, text) }
         guard problems.isEmpty else { return }
         result.notes.append(
-            "\(Self.latest) is a copy of \(newest.folder) and no link to it: the folder was copied "
+            "\(Self.latest) is a copy of \(newest.folder), not a link to it: the folder was copied "
                 + "without links")
     }
 }
@@ -519,8 +519,8 @@ enum DatabaseNote {
             problems.append(
                 AuditProblem(
                     file: name,
-                    text: "it names the database \(stated ?? "of nobody"), the newest run is of "
-                        + known))
+                    text: (stated.map { "it names the database \($0)" } ?? "it names no database")
+                        + ", the newest run is of \(known)"))
         }
         return problems
     }

@@ -236,7 +236,7 @@ final class EvidenceFile {
         do throws(UnreadableFile) {
             statement = try await verifier.statement(of: jws, for: app)
         } catch {
-            throw UnreadableFile("the evidence \(digest) does not hold: \(error.reason)")
+            throw UnreadableFile("the evidence \(digest) is not valid: \(error.reason)")
         }
         if statements.count >= Self.keptStatements { statements.removeAll() }
         statements[name] = statement

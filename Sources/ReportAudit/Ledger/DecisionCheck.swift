@@ -45,7 +45,7 @@ enum DecisionCheck {
                 "the decision before should be \(decision.number &- 1), but is \(last.number)")
         }
         if !decision.previous.isSame(as: last.hash) {
-            problems.append("it does not rest on the decision before, whose hash is \(last.hash)")
+            problems.append("it does not follow the decision before, whose hash is \(last.hash)")
         }
         if !decision.holds {
             problems.append("its hash is not the hash of its contents: the decision was edited")

@@ -82,7 +82,7 @@ struct LedgerCheck {
                 "the entry before should be \(entry.number &- 1), but is \(last.number)")
         }
         if !entry.previous.isSame(as: last.hash) {
-            problems.append("it does not rest on the entry before, whose hash is \(last.hash)")
+            problems.append("it does not follow the entry before, whose hash is \(last.hash)")
         }
         if !entry.holds {
             problems.append("its hash is not the hash of its contents: the entry was edited")

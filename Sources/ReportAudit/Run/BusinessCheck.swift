@@ -49,9 +49,11 @@ struct BusinessCheck {
     }
 
     private func check(_ record: JSONRecord, _ known: inout [[String]: Days]) -> [String] {
-        guard let day = Self.number(ofDay: record.text("day")) else { return ["its day is none"] }
+        guard let day = Self.number(ofDay: record.text("day")) else {
+            return ["its day is not a date"]
+        }
         guard let reading = record.text("day_read"), Self.readings.contains(reading) else {
-            return ["its day_read is none of \(Self.readings.joined(separator: ", "))"]
+            return ["its day_read is not one of \(Self.readings.joined(separator: ", "))"]
         }
         let events = record.integer("events")
         var found: [String] = []
@@ -61,7 +63,7 @@ struct BusinessCheck {
             default: record.states("events") ? events.map { $0 > 0 } ?? false : true
             }
         if !isSound {
-            found.append("its events are not what a day can have that is read so: \(reading)")
+            found.append("its events do not fit its day_read, which is \(reading)")
         }
         let series = ["app", "environment", "product_id", "event"].map { record.text($0) ?? "" }
         let before = known[series] ?? [:]
@@ -84,7 +86,7 @@ struct BusinessCheck {
         if known[series, default: [:]].updateValue(reading == "whole" ? events : nil, forKey: day)
             != nil
         {
-            found.append("it says a second time what one line has to say")
+            found.append("an earlier line has the same day, app, product and event")
         }
         return found
     }
@@ -94,7 +96,7 @@ struct BusinessCheck {
         guard record.states("falls_sharply") else { return nil }
         let weekdays = record.integer("weekdays_read") ?? 0
         guard reading == "whole", weekdays >= 2, let events else {
-            return "its falls_sharply is stated of a day that is held against nothing"
+            return "its falls_sharply is stated for a day that is compared with nothing"
         }
         guard record.integer("falls_sharply") == 1 else { return nil }
         let half = Double(events) * 2 * Double(weekdays)
@@ -118,7 +120,7 @@ struct BusinessCheck {
             if let other {
                 problems.add(
                     Self.csvName, line: file.lineNumber,
-                    "it does not say what line \(line) of \(Self.name) says of \(other)")
+                    "it differs from line \(line) of \(Self.name) in \(other)")
             }
         } catch {
             problems.add(Self.csvName, error.reason)

@@ -48,7 +48,7 @@ struct ControlCheck {
             totals?.integer("discrepant") ?? 0)
         if judged > both.partialValue {
             report(
-                "its \(Self.name) have \(judged) judged rows, but only \(both.partialValue) match "
+                "its \(Self.name) count \(judged) checked rows, but only \(both.partialValue) match "
                     + "or differ")
         }
         return ended
@@ -64,7 +64,7 @@ struct ControlCheck {
         let (uncounted, before, corrections) = (counts[0], counts[1], counts[2])
         let (meanwhile, after) = (counts[3], counts[4])
         if ![before, after].allSatisfy({ !$0.contains(where: Self.isBelowNothing) }) {
-            report("its \(Self.name) of \(Self.words(key)) count less than nothing")
+            report("its \(Self.name) of \(Self.words(key)) have a negative count")
         }
         if !Self.isSum([before, corrections, meanwhile], after) {
             report(
@@ -122,8 +122,8 @@ struct ControlCheck {
         }
         guard let first = rows[0], rows.allSatisfy({ $0 == first }), first >= 0 else {
             report(
-                "its \(Self.name) of \(Self.words(key)) have another number of judged rows on each "
-                    + "side")
+                "its \(Self.name) of \(Self.words(key)) count different numbers of checked rows "
+                    + "on the two sides")
             return 0
         }
         return first

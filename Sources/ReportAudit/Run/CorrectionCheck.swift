@@ -98,18 +98,18 @@ struct CorrectionCheck {
         let outcome = await statements.check(undoing: entry)
         take(outcome, &audit, report)
         guard let undone = entry.integer("undo_of"), undone < number else {
-            report("its undo_of is no earlier entry")
+            report("its undo_of is not an earlier entry")
             return outcome
         }
         guard let original = trail.entry(undone) else {
             audit.notes.append(
-                "ledger entry \(number) takes back entry \(undone), which is not in the folders at "
-                    + "hand: what it was taken back to is not checked")
+                "ledger entry \(number) reverts entry \(undone), which is in none of these folders: "
+                    + "the values that it restored are not checked")
             return outcome
         }
         for name in ["app", "environment", "original_transaction_id", "table", "evidence"]
         where !JSONValue.areSame(original[name], entry[name]) {
-            report("its \(name) is not that of entry \(undone), which it takes back")
+            report("its \(name) is not that of entry \(undone), which it reverts")
         }
         let after = entry.record("after")
         let values = original.record("before")
@@ -155,7 +155,7 @@ struct CorrectionCheck {
             if rest != nil {
                 problems.add(
                     UndoCheck.name, line: companions.undo?.lineNumber,
-                    "it takes back more than \(Self.name) lists")
+                    "it reverts more than \(Self.name) lists")
             }
         } catch {
             problems.add(UndoCheck.name, error.reason)
@@ -177,13 +177,13 @@ struct UndoCheck {
             return "its \(name) is not that of the correction"
         }
         guard JSONValue.areSame(item["undo_of"], entry["ledger_entry"]) else {
-            return "it takes back another ledger entry than the next correction"
+            return "it reverts another ledger entry than that of the next correction"
         }
         guard JSONValue.areSame(item["before"], entry["after"]),
             JSONValue.areSame(item["after"], entry["before"])
         else { return "its before and after are not those of the correction exchanged" }
         guard item.text("action") == inverse(of: entry) else {
-            return "its action does not take the correction back"
+            return "its action does not revert the correction"
         }
         return nil
     }
@@ -299,7 +299,7 @@ struct CorrectionCSVCheck {
                 if !agrees || other != nil {
                     problems.add(
                         Self.name, line: file.lineNumber,
-                        "it does not say what line \(line) of \(list) says of "
+                        "it differs from line \(line) of \(list) in "
                             + (other.map { file.columns[$0.0] } ?? field))
                 }
             } catch {

@@ -78,7 +78,7 @@ struct FindingCheck {
             if let other = record.firstColumn(unlike: finding, among: columns) {
                 problems.add(
                     name, line: file.lineNumber,
-                    "it does not say what line \(line) of \(Self.name) says of \(other)")
+                    "it differs from line \(line) of \(Self.name) in \(other)")
             }
         } catch {
             problems.add(name, error.reason)

@@ -142,7 +142,7 @@ package struct ReportFolderClaim: ~Copyable {
             count = unsafe max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
         }
         return bytes.isEmpty
-            ? "one that has not said yet who it is" : String(decoding: bytes, as: UTF8.self)
+            ? "one that has not recorded its name yet" : String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -113,7 +113,7 @@ package struct RunMetrics: Hashable, Sendable {
                 "trueup_open_findings", "Findings that are not resolved, by kind and severity.",
                 counts(of: unresolved)),
             MetricFamily(
-                "trueup_new_findings", "Those that the run before did not report.",
+                "trueup_new_findings", "Open findings that the run before did not report.",
                 counts(of: unresolved.filter { $0.state == .new })),
             MetricFamily(
                 "trueup_open_findings_by_severity",
@@ -159,7 +159,7 @@ package struct RunMetrics: Hashable, Sendable {
                 "trueup_asked_rows", "Rows that the run asked Apple for, by reason.",
                 reasons(coverage?.asked)),
             MetricFamily(
-                "trueup_left_rows", "Rows that should have been asked about and were not.",
+                "trueup_left_rows", "Rows that should have been checked and were not.",
                 reasons(coverage?.left)),
             MetricFamily(
                 "trueup_quiet_rows", "Rows that no reason named.",
@@ -169,7 +169,7 @@ package struct RunMetrics: Hashable, Sendable {
                 "With 95 % confidence at most so many of the unchanged rows differ from Apple.",
                 coverage?.sample.map { [([], String($0.bound))] } ?? []),
             MetricFamily(
-                "trueup_owed_rows", "Rows about which the next run must ask.",
+                "trueup_owed_rows", "Rows that the next run must check.",
                 [([], String(standing.owed))]),
             MetricFamily(
                 "trueup_oldest_check_timestamp_seconds",
@@ -220,9 +220,11 @@ package struct RunMetrics: Hashable, Sendable {
                 }),
             MetricFamily(
                 "trueup_notification_delay_seconds",
-                "From Apple's signature to us, of notifications that the run read first.", delays),
+                "Delay from Apple's signature to your endpoint (way arrived) or to the run (way "
+                    + "recovered), of notifications that no earlier run had read.", delays),
             MetricFamily(
-                "trueup_waited_seconds", "How long the run was kept from asking, by reason.",
+                "trueup_waited_seconds",
+                "How long the run waited before calls to Apple, by reason.",
                 standing.waitedMilliseconds.sorted { $0.key < $1.key }.map {
                     ([("reason", $0)], seconds($1))
                 }),

@@ -34,13 +34,13 @@ struct PageControl {
         summary.header.narrowing.isEmpty
             ? "Control totals were not counted: the run only read notifications, or it is of a "
                 + "version that did not count them."
-            : "Control totals are not counted for a narrowed run."
+            : "Control totals are not counted for a partial run."
     }
 
     private func append(_ app: AppControlTotals, to page: inout Markup) {
         for sentence in app.sentences { page.element("p", sentence) }
         page.table(
-            "Our rows by status: from one count to the next",
+            "Stored rows by status: from one count to the next",
             Self.statusColumns(first: "rows")
         ) { table in
             for step in app.steps {
@@ -152,13 +152,14 @@ struct PageControl {
         let steps = app.steps
         let currencies = ControlSums.currencies(of: steps.map(\.sums))
         guard app.holdsPeriods else {
-            page.element("p", [.named("soft")], "We hold no period of this app, so no prices.")
+            page.element(
+                "p", [.named("soft")], "No period of this app is stored, so there are no prices.")
             return
         }
         let columns =
             [Markup.Column("currency"), Markup.Column("periods at the end", .number)]
             + steps.map { Markup.Column($0.name, .number) }
-        page.table("Our periods: sum of prices by currency", columns) { table in
+        page.table("Stored periods: sum of prices by currency", columns) { table in
             for currency in currencies {
                 let amounts = steps.map { step in
                     let amount = step.sums.price(currency).amount

@@ -227,8 +227,8 @@ struct PageMeasures {
         page.element(
             "p", [.named("soft")],
             named.isEmpty
-                ? "Nothing kept the run from asking."
-                : "The run was kept from asking: \(named.joined(separator: ", ")).")
+                ? "The run did not have to wait before its calls."
+                : "The run waited before its calls: \(named.joined(separator: ", ")).")
     }
 
     // MARK: Over the nights
@@ -268,7 +268,7 @@ struct PageMeasures {
                 { $0.measures?.effort.map { $0.peaks.map(\.perMille).max() ?? 0 } }, percent
             ),
             (
-                "kept from asking",
+                "waited before calls",
                 { $0.measures?.effort.map { $0.waited / 1000 } }, length
             ),
         ]

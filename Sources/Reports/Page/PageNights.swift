@@ -112,7 +112,7 @@ struct PageNights {
         let more = groups.count - Self.mostMoney
         if more > 0 {
             page.element(
-                "p", "\(more.grouped) more; summary.json of each night has all currencies.")
+                "p", "\(more.grouped) more; summary.json of each run has all currencies.")
         }
     }
 

@@ -68,7 +68,7 @@ extension ReportFile {
             sha256sum manifest.json
             grep '"previous"' manifest.json
 
-        3. Nobody edited the plan or the way back: each file states the digest of all its lines but the
+        3. The plan and its inverse were not edited: each file states the digest of all its lines but the
            last.
 
             for file in plan.json undo.json; do

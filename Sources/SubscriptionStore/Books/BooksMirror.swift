@@ -222,7 +222,8 @@ package enum BooksTables {
             let column = row.requiredText(at: 1)
             guard let form = BooksColumn.Form(rawValue: row.requiredText(at: 2)) else {
                 throw StoreError.inconsistent(
-                    "The column \(column) of \(name) has a type that no books have.")
+                    "The column \(column) of \(name) has a type that trueup's database does not use. "
+                        + "Nothing was read or written. Restore a backup.")
             }
             columns.append(BooksColumn(name: column, form: form))
             if let position = row.integer(at: 5), position > 0 { key.append((position, column)) }

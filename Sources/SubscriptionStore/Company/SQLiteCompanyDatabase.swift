@@ -305,7 +305,7 @@ extension SQLiteCompanyDatabase {
                 let columns = try db.columns(in: Self.ledger).map(\.name)
                 guard columns == ["entry", "digest", "run_id", "written_at", "content"] else {
                     throw StoreError.schema(
-                        "The table `\(Self.ledger)` of \(self.path) is not our ledger. Nothing was "
+                        "The table `\(Self.ledger)` of \(self.path) is not a ledger of trueup. Nothing was "
                             + "read or written. Rename the table.")
                 }
                 guard try books != nil && Self.owner(db) == nil else { return }

@@ -42,7 +42,7 @@ struct DatabaseFile: Sendable {
             guard try Self.syncsEveryCommit(db) else {
                 throw StoreError.inconsistent(
                     "SQLite does not sync every commit of \(path) although it should; nothing "
-                        + "was written, because a power cut could take it back.")
+                        + "was written, because a power cut could undo it.")
             }
         }
         return connection

@@ -160,9 +160,9 @@ struct SchemaDamage {
         let names = missing.map { "the " + $0.description }.joined(separator: ", ")
         let concernsLedger = missing.contains { $0.table == "trueup_ledger" }
         throw StoreError.schema(
-            "The database \(path) lacks what keeps it safe, or has it changed: \(names). Somebody "
-                + "rebuilt a table or removed them. Nothing was written. Run `trueup init` to "
-                + "put them back, or paste what follows into `sqlite3 \(path)` while no service "
+            "The database \(path) lacks what keeps it safe, or has it changed: \(names). Another "
+                + "program rebuilt a table or removed them. Nothing was written. Run `trueup init` "
+                + "to restore them, or paste what follows into `sqlite3 \(path)` while no service "
                 + "writes"
                 + (concernsLedger
                     ? ", then run `trueup verify --database` to check the ledger." : ".")

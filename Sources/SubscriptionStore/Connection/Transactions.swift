@@ -14,7 +14,8 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Value {
         guard access == .readWrite else {
             throw .inconsistent(
-                "A command that only reads tried to write while \(doing); nothing was written.")
+                "A command that only reads tried to write while \(doing); nothing was written. "
+                    + "This is a fault of trueup, please report it.")
         }
         try? await Task.sleep(for: writeBackoff.pause)
         return try await retried(doing) { [connection, writeBackoff, mirror] in
@@ -129,7 +130,9 @@ extension SQLiteStore {
                 guard error.isBusy, attempt < StoreLimits.busyAttempts else { throw error }
             }
         }
-        throw .inconsistent("Gave up while \(doing).")
+        throw .inconsistent(
+            "Another program kept the database locked while \(doing); nothing of this step was "
+                + "written. Run again.")
     }
 
     private func translated(_ error: any Error, doing: String) -> StoreError {
@@ -162,7 +165,9 @@ extension SQLiteStore {
                 }
             }
         }
-        throw StoreError.inconsistent("Gave up while \(doing).")
+        throw StoreError.inconsistent(
+            "Another program kept the database locked while \(doing); nothing of this step was "
+                + "written. Run again.")
     }
 
     /// One consistent view of the database on a connection of its own, for streaming.

@@ -369,10 +369,10 @@ extension SQLiteStore {
                 """, arguments: [runID, ChangeSet.Table.ledger.rawValue])
         guard let declared, let written = declared.time(at: 2) else { return nil }
         return
-            "\(runID) is not a run: by it `trueup restored` declared at \(written.rfc3339) that the "
-            + "database was restored (\(declared.requiredText(at: 1))). It looked at no row, so there "
-            + "is nothing to render again. The declaration is entry "
-            + "\(declared.integer(at: 0) ?? 0) of the ledger, and stands in its report folder, which "
-            + "`trueup verify` checks."
+            "\(runID) is not a run but a declaration: at \(written.rfc3339) `trueup restored` declared "
+            + "that the database was restored (\(declared.requiredText(at: 1))). It checked no row, "
+            + "so there is no report to render. The declaration is entry "
+            + "\(declared.integer(at: 0) ?? 0) of the ledger. Its report folder has it as well; "
+            + "`trueup verify` checks that folder."
     }
 }

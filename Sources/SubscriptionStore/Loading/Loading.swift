@@ -127,7 +127,8 @@ extension SQLiteStore {
         guard dryRun else {
             guard access == .readWrite else {
                 throw StoreError.inconsistent(
-                    "A command that only reads tried to write while \(doing).")
+                    "A command that only reads tried to write while \(doing); nothing was written. "
+                        + "This is a fault of trueup, please report it.")
             }
             let connection = try file.connectToWrite(
                 cacheKibibytes: StoreLimits.loadingCacheKibibytes)

@@ -177,7 +177,7 @@ struct LockFile: ~Copyable {
             count = unsafe max(0, pread(descriptor, buffer.baseAddress, buffer.count, 0))
         }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-        let holder = lines.first.map(String.init) ?? "a run that has not said yet who it is"
+        let holder = lines.first.map(String.init) ?? "a run that has not recorded its name yet"
         return (holder, lines.dropFirst().first.flatMap { Timestamp(rfc3339: $0) })
     }
 

@@ -84,7 +84,7 @@ extension SQLiteStore {
     package func record(
         _ result: DeliveryOutcome, of event: OutboxEvent, at now: Timestamp
     ) async throws(StoreError) {
-        try await write("noting that the event of entry \(event.ledgerEntry) was told") { db in
+        try await write("recording the delivery of the event of entry \(event.ledgerEntry)") { db in
             switch result {
             case .told:
                 try db.cachedStatement(
@@ -127,7 +127,7 @@ extension SQLiteStore {
     ///
     /// One whose message was erased is none of them.
     package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
-        try await write("taking up the events that were given up") { db in
+        try await write("returning events that were given up to the queue") { db in
             try db.execute(
                 sql: """
                     UPDATE trueup_outbox

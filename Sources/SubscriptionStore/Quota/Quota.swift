@@ -44,7 +44,7 @@ extension SQLiteStore {
     package func giveBackCalls(
         _ unused: QuotaGrant, of account: QuotaAccount
     ) async throws(StoreError) {
-        try await write("giving back booked calls") { db in
+        try await write("returning booked calls") { db in
             try QuotaBooks(db: db, account: account).takeBack(unused)
         }
     }
@@ -188,7 +188,7 @@ extension SQLiteStore {
     package func keepRefusal(
         _ refusal: QuotaRefusal, of account: QuotaAccount
     ) async throws(StoreError) {
-        try await write("keeping a refusal for the quota") { db in
+        try await write("storing a refusal for the quota") { db in
             try db.execute(
                 sql: "INSERT OR REPLACE INTO trueup_quota_refusals VALUES (?, ?, ?, ?, ?)",
                 arguments: account.arguments + [

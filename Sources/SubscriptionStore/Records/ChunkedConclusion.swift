@@ -320,7 +320,9 @@ struct RunConclusionWriter {
                 run.sequence,
             ])
         guard db.changesCount == 1 else {
-            throw StoreError.inconsistent("The run \(header.runID) has been concluded before.")
+            throw StoreError.inconsistent(
+                "The run \(header.runID) has ended before. Nothing was written. This is a fault of "
+                    + "trueup, please report it.")
         }
         // Also where the pass stays open for a retry: what the stopped run planned is a matter of the
         // pass, and what it owes stands on the agenda.

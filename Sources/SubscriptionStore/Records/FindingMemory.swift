@@ -196,7 +196,7 @@ struct FindingMemory: Sendable {
 extension SQLiteStore {
     /// Brings `trueup_findings` up to date with every run that has ended.
     func rememberEndedRuns() async throws(StoreError) {
-        let doing = "noting where the findings stand"
+        let doing = "updating the state of the findings"
         while let memory = try await read(doing, FindingMemory.next) {
             try await inChunks(doing, from: "", memory.advance)
             try await write(doing, memory.noteComplete)

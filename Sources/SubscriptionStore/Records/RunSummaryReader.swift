@@ -18,7 +18,11 @@ struct RunSummaryReader {
                     FROM trueup_runs WHERE run_seq = ?
                     """,
                 arguments: [sequence])
-        else { throw StoreError.inconsistent("A run vanished while its record was read.") }
+        else {
+            throw StoreError.inconsistent(
+                "A run was deleted while its record was read. Nothing was written. This is a fault "
+                    + "of trueup, please report it.")
+        }
         var columns = RowColumns(row)
         let header = header(&columns)
         var conclusion = RunConclusion(

@@ -278,8 +278,8 @@ extension SQLiteStore {
             }
             guard isGoingOn || found.integer(at: 2) != nil else {
                 throw StoreError.unavailable(
-                    "The run \(runID) was killed before its end and left no report; what it "
-                        + "corrected stands in the report of the run after it.")
+                    "The run \(runID) was killed before its end and left no report. The report "
+                        + "of the run after it lists its corrections.")
             }
             guard found.integer(at: 3) == nil else {
                 throw StoreError.unavailable(

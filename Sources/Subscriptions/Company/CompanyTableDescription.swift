@@ -99,8 +99,9 @@ package struct CopyState: Hashable, Sendable {
     /// - Returns: A sentence that says what to do.
     package func notRead(job: String = "JOB") -> String? {
         guard refreshedAt == nil else { return nil }
-        return "Your table \(table) was not read to its end yet, and rows are those of the copy "
-            + "that a run makes of it: \"trueup check \(job)\" reads it, and changes nothing there."
+        return "No run has read your table \(table) to its end yet, and this command reads the "
+            + "rows that a run imported. \"trueup check \(job)\" imports them, and changes nothing in "
+            + "your table."
     }
 
     package var json: CanonicalJSON {

@@ -22,8 +22,8 @@ extension MappedStatements {
                 return .refused("several rows have its key")
             }
             return .refused(
-                "several rows of the subscription would be its latest by `\(latest)`, and nothing "
-                    + "would say which counts; correct the rows by hand")
+                "several rows of the subscription would be its latest by `\(latest)`, so it would be "
+                    + "unclear which one counts; correct the rows by hand")
         }
         guard affected == 1 else {
             // Whoever changed it meanwhile has the newer value; else the database itself skipped it.
@@ -41,15 +41,15 @@ extension MappedStatements {
         guard let texts = after.first else {
             return .refused(
                 "no row has its key after the change: a trigger, a rule or a policy of the table "
-                    + "takes it away")
+                    + "removes it")
         }
         let row = mapping.row(of: texts)
         if let other = otherLatest(than: change, from: before, in: row) { return .refused(other) }
         let changed = SubscriptionField.allCases.first { !isKept(change, $0, in: row) }
         if let changed {
             return .refused(
-                "another value than the one that was written stands in the column for "
-                    + "\(changed.rawValue) afterwards: a trigger or a rule of the table changes it")
+                "the column for \(changed.rawValue) has another value than the one that was "
+                    + "written: a trigger or a rule of the table changes it")
         }
         return .applied(version: row.version)
     }

@@ -75,7 +75,7 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
 /// by the judgement and the store, which may learn of it later.
 package enum VetoCause {
     /// Another row stands for the subscription.
-    package static let aliasRow = "a row stands under a later transaction's id of it"
+    package static let aliasRow = "a row is stored under one of its later transaction ids"
 
     /// The row gives access that Apple ended, and the subscription that gives access instead is not
     /// stored yet.

@@ -344,11 +344,11 @@ extension StatusReport {
         guard differByApp else {
             return [
                 "Coverage   "
-                    + (lastCompletePass.map { "the last complete pass began \(moment($0))" }
-                        ?? "no pass over all rows has been completed yet")
+                    + (lastCompletePass.map { "the last complete run began \(moment($0))" }
+                        ?? "no run has been complete yet")
             ]
         }
-        var lines = ["Coverage   by app, the last complete pass began"]
+        var lines = ["Coverage   by app, the last complete run began"]
         for app in passedApps {
             lines.append(
                 "           \(PlainText.of(app.name))  "

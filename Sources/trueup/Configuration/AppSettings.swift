@@ -214,7 +214,7 @@ extension SettingForm where Value == AppStoreEnvironment {
                     let folded = text.lowercased().filter { $0 != "_" && $0 != "-" }
                     if ["xcode", "localtesting"].contains(folded) {
                         throw value.error(
-                            "\(text) is not an App Store: nothing that it signs can be verified",
+                            "\(text) is not an App Store: what it signs cannot be verified",
                             suggestion:
                                 "use production, sandbox, or a loopback endpoint for rehearsals")
                     }

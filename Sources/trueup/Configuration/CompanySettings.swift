@@ -72,14 +72,14 @@ extension CompanySettings {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
                 problem: "names the same file as store.url",
-                suggestion: "trueup's database is a file of their own")
+                suggestion: "name another file: trueup's database needs a file of its own")
         }
         // A link is another name of one file.
         guard !FileSystemFacts.isSameFile(resolved, path) else {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
                 problem: "is the same file as store.url under another name: a link",
-                suggestion: "trueup's database is a file of their own")
+                suggestion: "name another file: trueup's database needs a file of its own")
         }
         source = try Self.source(path, file: file)
         booksPath = resolved
@@ -96,7 +96,7 @@ extension CompanySettings {
             guard copyPath == nil else {
                 throw ConfigurationError(
                     file: file, line: nil, key: "store.copy",
-                    problem: "is given, and trueup's database is a file already",
+                    problem: "cannot be used where trueup's database is a file",
                     suggestion: "leave store.copy out, or put trueup's database on the server: "
                         + "\"books: postgres:\(BooksPlace.defaultName)\"")
             }
@@ -104,8 +104,8 @@ extension CompanySettings {
         case .file:
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books", problem: "must not be another server",
-                suggestion: "\"books: postgres:\(BooksPlace.defaultName)\" puts them next to your "
-                    + "table; or " + inFile)
+                suggestion: "\"books: postgres:\(BooksPlace.defaultName)\" puts trueup's database "
+                    + "next to your table; or " + inFile)
         case .server(let name) where isOnServer: booksName = name
         case .server:
             throw ConfigurationError(

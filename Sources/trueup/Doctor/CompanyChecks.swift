@@ -40,9 +40,9 @@ struct CompanyChecks {
         }
         return .warning(
             "table", nil,
-            "trueup's database lacks the ledger there from entry \(entry) on: a run was killed, or trueup's database "
-                + "were put back to an earlier state",
-            fix: "nothing: the next run that writes imports what they lack, and says so")
+            "trueup's database lacks the ledger there from entry \(entry) on: a run was killed, or "
+                + "trueup's database was restored to an earlier state",
+            fix: "nothing: the next run that writes imports the missing entries, and says so")
     }
 
     private func lines(

@@ -245,7 +245,7 @@ struct SpaceChecks {
     func diagnosis(of store: SQLiteStore?) async -> Diagnosis {
         let disks = self.disks
         guard let least = disks.min(by: { $0.free < $1.free }) else {
-            return .skipped("disk", nil, "the free space could not be learned")
+            return .skipped("disk", nil, "the free space could not be read")
         }
         let detail = "\(least.free >> 20) MiB free at \(least.place)"
         if least.free < FileSystemFacts.leastFreeBytes {

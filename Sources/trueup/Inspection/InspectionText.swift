@@ -130,7 +130,7 @@ struct InspectionText {
             rows += describe(facts, as: name, isTrusted: facts == payload.anchor)
         }
         if payload.payload == nil {
-            rows.append(("", "That is what the header claims; it did not hold."))
+            rows.append(("", "The header claims this; it could not be verified."))
         } else {
             memory.chain = payload.certificates
             if let anchor = payload.anchor, !payload.certificates.contains(anchor) {
@@ -201,7 +201,7 @@ enum FieldMeaning {
             4: "the product was not available", 5: "another reason",
         ],
         "priceIncreaseStatus": [
-            0: "not answered", 1: "consented, or told where no consent is needed",
+            0: "not answered", 1: "consented, or informed where no consent is needed",
         ],
         "offerType": [
             1: "introductory offer", 2: "promotional offer", 3: "offer code", 4: "win-back offer",

@@ -98,7 +98,7 @@ package struct MappingProposal: Sendable {
         let others = candidates.dropFirst().map(\.name.description).joined(separator: ", ")
         return [
             table.isView
-                ? "# \(table.name) is a view: it serves jobs with mode: check alone." : nil,
+                ? "# \(table.name) is a view, so only jobs with mode: check can use it." : nil,
             others.isEmpty ? nil : "# Such an id is in other tables as well: \(others).",
         ].compactMap(\.self)
     }
@@ -127,7 +127,7 @@ package struct MappingProposal: Sendable {
         guard !unknown.isEmpty else { return [] }
         let words = unknown.map { CanonicalJSON.string($0).rendered + ": N" }
         return [
-            "      # These are there as well; add each to words with Apple's number for it:",
+            "      # The column also holds these; add each to words with Apple's number for it:",
             "      # " + words.joined(separator: ", "),
         ]
     }
@@ -135,7 +135,7 @@ package struct MappingProposal: Sendable {
     /// Where the job's own books are to be: beside the table, where that is on a server.
     private var books: String {
         PostgresAddress.isURL(url)
-            ? "  # books: postgres:\(BooksPlace.defaultName)  # the job's own, in the schema trueup of "
+            ? "  # books: postgres:\(BooksPlace.defaultName)  # trueup's database, in the schema trueup of "
                 + "that server; or sqlite:FILE"
             : "  books: sqlite:\(CompanySettings.defaultCopy)"
     }
@@ -236,7 +236,7 @@ package struct MappingProposal: Sendable {
     private static func members(of table: CompanyTableDescription) -> [String] {
         table.columns.filter { $0.type.contains("json") }.map { column in
             "      # product_id: {column: \(quoted(column.name)), path: productId}  # \(column.type): "
-                + "members may be read, where Apple's last payload stands there"
+                + "a member can be read, such as one of Apple's last payload"
         }
     }
 

@@ -274,21 +274,21 @@ struct RunningJob {
         guard let lock = SQLiteStore.lockHolder(ofDatabaseAt: database) else {
             throw CommandFailure(
                 .empty,
-                "No job is running on \(database), as far as the user \(RunningUser.actor) may see. "
+                "No job is running on \(database), as far as the user \(RunningUser.actor) can see. "
                     + "Nothing was changed. Give the command as the user that the job runs as, or as root."
             )
         }
         guard let live = LiveRunFile(besideDatabaseAt: database).read(heldBy: lock) else {
             throw CommandFailure(
                 .busy,
-                "\(lock.holder) holds the lock and has not said yet which job it runs. Nothing was "
+                "\(lock.holder) holds the lock and has not recorded yet which job it runs. Nothing was "
                     + "changed. Try again in some seconds.")
         }
         guard live.job == SettingsPath.stem(of: name) || live.job == name else {
             throw CommandFailure(
                 .empty,
-                "No run of \(name) is active, but one of \(live.job) (\(live.runID)). Nothing was "
-                    + "changed.")
+                "No run of \(name) is active. The active run is one of \(live.job) (\(live.runID)). "
+                    + "Nothing was changed.")
         }
         self.live = live
         file = RunOrdersFile(besideDatabaseAt: database)

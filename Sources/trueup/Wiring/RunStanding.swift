@@ -102,7 +102,7 @@ package struct RunStanding: Hashable, Sendable {
 
     private static func text(_ progress: RunProgress) -> String {
         switch progress.stage {
-        case .books: "books: \(progress.done) rows read from their server"
+        case .books: "books: \(progress.done) rows read from the server"
         case .read:
             progress.total.map { "read: \(progress.done) of about \($0) rows of your table" }
                 ?? "read: \(progress.done) rows of your table"

@@ -95,7 +95,7 @@ extension Tampering {
         forged("another subscription's payload is shown", naming: "is about the subscription") {
             $0["originalTransactionId"] = "2999999999999999"
         },
-        forged("a payload without a date is shown", naming: "does not hold") {
+        forged("a payload without a date is shown", naming: "is not valid") {
             $0["signedDate"] = nil
         },
         forged("a payload of another time is shown", naming: "apple_signed_date") {

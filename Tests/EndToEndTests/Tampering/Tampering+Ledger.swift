@@ -37,7 +37,7 @@ extension Tampering {
         },
         Tampering(
             "an entry is edited and its night hashed anew, the next is not",
-            names: "corrections.jsonl:1", "does not rest on the entry before"
+            names: "corrections.jsonl:1", "does not follow the entry before"
         ) { reports in
             try keepingNewest(reports) {
                 try reports.edit(Night.second, "corrections.jsonl") { $0["reason"] = "Other." }
@@ -78,7 +78,7 @@ extension Tampering {
             try reports.relink(from: Night.first)
         },
         Tampering(
-            "an entry that takes another back is made up", names: "takes back"
+            "an entry that takes another back is made up", names: "reverts"
         ) { reports in
             let place = try reports.correction(Night.newest)
             try reports.editCorrection(Night.newest, place) { $0["undo_of"] = 1 }

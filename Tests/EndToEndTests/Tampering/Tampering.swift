@@ -133,14 +133,14 @@ extension Tampering {
         },
         Tampering(
             "a day that was not read gets a zero", names: "business.jsonl:1",
-            "its events are not what a day"
+            "its events do not fit its day_read"
         ) { reports in
             try reports.edit(Night.first, "business.jsonl") { $0["events"] = 0 }
             try reports.relink(from: Night.first)
         },
         Tampering(
             "the spreadsheet of the business says otherwise", names: "business.csv:2",
-            "it does not say what line 1"
+            "it differs from line 1"
         ) { reports in
             try reports.editLines(Night.first, "business.csv") { lines in
                 lines[1] = lines[1].replacing(",not,", with: ",whole,")

@@ -145,7 +145,7 @@ import Testing
         try FileManager.default.copyItem(at: reports.url(1), to: latest)
         let older = try verify(reports, ["--trusted-root", root])
         #expect(older.status == 7)
-        #expect(older.output.contains("no copy of the newest run"), "\(older.output)")
+        #expect(older.output.contains("not a copy of the newest run"), "\(older.output)")
     }
 
     @Test func `is said when only the report itself vouches for its root`() throws {

@@ -31,7 +31,7 @@ import Testing
         #expect(outcome.corrections.isEmpty)
         let finding = try outcome.finding(.missingLocally)
         #expect(finding.action == .refused)
-        #expect(finding.cause == "a row stands under a later transaction's id of it")
+        #expect(finding.cause == "a row is stored under one of its later transaction ids")
         // What an earlier look found needs no second one.
         let before = item { $0.aliasRows = ["3000": [aliasRow]] }
         #expect(nextQuestion(for: before, policy: Sample.policy()) == nil)

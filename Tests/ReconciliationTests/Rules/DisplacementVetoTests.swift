@@ -21,7 +21,7 @@ import Testing
         #expect(outcome.corrections.isEmpty)
         let finding = try outcome.finding(.missingLocally)
         #expect(finding.action == .refused)
-        #expect(finding.cause == "old subscription in billing retry beside a newer one")
+        #expect(finding.cause == "old subscription in billing retry next to a newer one")
         #expect(outcome.kinds.contains(.resurrected))
     }
 

@@ -19,7 +19,7 @@ import Testing
         #expect(finding.action == .refused)
         #expect(
             finding.cause
-                == "a row of it stands under com.example.other (Production); mend the app of that row"
+                == "a row of it is stored under com.example.other (Production); correct the app of that row"
         )
     }
 }

@@ -15,7 +15,7 @@ import Testing
             ], reason: "the disk was lost", manifest: String(repeating: "cd", count: 32), run: run,
             at: run.started)
         let text = refusal(of: "restored-1", by: store)
-        #expect(text.contains("declared at"))
+        #expect(text.contains("is not a run but a declaration"))
         #expect(text.contains("the disk was lost"))
         #expect(text.contains("entry 1 of the ledger"))
         #expect(refusal(of: "restored-2", by: store).contains("There is no run restored-2"))

@@ -172,7 +172,7 @@ import Testing
         let unread = EstimateReport(
             job: nightly, forecast: RunForecast(questions, job: nightly, apps: [], rows: []),
             copy: CopyState(table: "subs", refreshedAt: nil, rows: nil))
-        #expect(unread.text.contains("Your table subs was not read to its end yet"))
+        #expect(unread.text.contains("No run has read your table subs to its end yet"))
         #expect(unread.text.contains("trueup check nightly"))
     }
 }

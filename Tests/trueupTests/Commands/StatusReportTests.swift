@@ -24,7 +24,7 @@ import trueup
         let text = report { _ in }.text
         #expect(text.contains("none; load them with \"trueup import FILE\""))
         #expect(text.contains("Running    nothing"))
-        #expect(text.contains("no pass over all rows"))
+        #expect(text.contains("no run has been complete yet"))
         #expect(text.contains("com.example.app Production  never read"))
         #expect(text.contains("Open findings: none"))
         #expect(text.contains("Runs: none yet"))
@@ -156,7 +156,7 @@ import trueup
         #expect(
             single.text.contains(
                 """
-                Coverage   by app, the last complete pass began
+                Coverage   by app, the last complete run began
                            com.example.app/production  \(began.rfc3339) (1 min ago)
 
                 """), "\(single.text)")
@@ -171,7 +171,7 @@ import trueup
             $0.lastCompletePass = began
             $0.completePasses = [Self.app: began]
         }
-        #expect(whole.text.contains("Coverage   the last complete pass began \(began.rfc3339)"))
+        #expect(whole.text.contains("Coverage   the last complete run began \(began.rfc3339)"))
     }
 
     @Test func `tells what was told, what waits and what was given up, where there is any`() {

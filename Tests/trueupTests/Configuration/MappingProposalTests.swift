@@ -37,7 +37,7 @@ import trueup
         let text = try proposal(
             table("subs", key: ["otid"]), table("whole", isView: true, more: ["user_id"]))
         #expect(text.contains("    table: whole\n"), "\(text)")
-        #expect(text.contains("# whole is a view: it serves jobs with mode: check alone."))
+        #expect(text.contains("# whole is a view, so only jobs with mode: check can use it."))
     }
 
     @Test func `leaves out a column of days, which no form reads`() throws {

@@ -71,10 +71,10 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
             key: "apps[0].environment", says: "did you mean \"production\"?"),
         SettingsMistake(
             SettingsText.production(replacing: ": production", by: ": LocalTesting"), line: 4,
-            key: "apps[0].environment", says: "nothing that it signs can be verified"),
+            key: "apps[0].environment", says: "what it signs cannot be verified"),
         SettingsMistake(
             SettingsText.production(replacing: ": production", by: ": Xcode"), line: 4,
-            key: "apps[0].environment", says: "nothing that it signs can be verified"),
+            key: "apps[0].environment", says: "what it signs cannot be verified"),
         SettingsMistake(
             SettingsText.production(replacing: "    key_file: keys/key.p8", by: ""), line: 2,
             key: "apps[0].key_file", says: "is missing", "key_env"),

@@ -14,7 +14,7 @@ struct PaidElsewhereRule: RowRule {
             stated.status.isEntitling, stated.isPurchased, !stated.transaction.isUpgraded
         else { return [] }
         var finding = comparison.finding(
-            .overlappingSubscriptions, .medium, cause: "paid to another source, too")
+            .overlappingSubscriptions, .medium, cause: "also paid through another source")
         finding.field = SubscriptionField.paidElsewhereUntil.rawValue
         finding.localValue = .time(until)
         finding.appleValue = FieldValue(stated.transaction.expiresDate)

@@ -19,7 +19,7 @@ struct RevocationDateRule: RowRule {
             comparison.difference(
                 .revocationDate, .medium, in: .revocationDate,
                 cause: isReverted
-                    ? "no longer revoked: the refund was taken back" : "other date of revocation")
+                    ? "no longer revoked: the refund was reversed" : "other date of revocation")
         ]
     }
 }

@@ -16,7 +16,7 @@ struct MigratedRule: StandingRule {
         finding.localValue = .text(row.key.originalTransactionID)
         finding.appleValue = .text(successor.originalTransactionID)
         finding.appleAsOf = successor.signedDate
-        finding.cause = "subscription goes on under a new original id"
+        finding.cause = "subscription continues under a new original id"
         return Conclusion(
             verdict: .discrepancy,
             differences: [Difference(finding, payload: successor.evidence)], absence: .present)

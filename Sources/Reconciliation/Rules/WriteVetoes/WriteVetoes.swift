@@ -8,7 +8,7 @@ import Subscriptions
 struct DisplacementVeto: WriteVeto {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         guard reading.newerEntitling(than: stated) != nil else { return nil }
-        return "old subscription in billing retry beside a newer one"
+        return "old subscription in billing retry next to a newer one"
     }
 }
 
@@ -52,7 +52,7 @@ struct InsertVeto: WriteVeto {
 struct OtherAppVeto: WriteVeto {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         reading.context.item.underOtherApps[stated.originalTransactionID].map {
-            "a row of it stands under \($0.bundleID) (\($0.environment)); mend the app of that row"
+            "a row of it is stored under \($0.bundleID) (\($0.environment)); correct the app of that row"
         }
     }
 }
@@ -71,7 +71,7 @@ struct AliasRowVeto: WriteVeto {
         switch item.history {
         case .complete, nil: return nil
         case .since, .incomplete:
-            return "whether a row stands under a later transaction's id of it was not learned"
+            return "it is not known whether a row is stored under one of its later transaction ids"
         }
     }
 }
