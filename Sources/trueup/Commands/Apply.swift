@@ -38,7 +38,9 @@ package struct Apply: Verb {
         [CommandStatuses.run, [.stale, .guarded]],
         [
             .ok: "the plan is applied, or was applied before",
-            .incomplete: "max_duration ended it, or the canary could not be checked again",
+            .incomplete:
+                "max_duration ended it, the database refused a row, evidence was erased, or the canary "
+                + "could not be checked again",
             .data: "the file is not a plan",
         ])
 

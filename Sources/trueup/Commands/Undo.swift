@@ -28,10 +28,15 @@ package struct Undo: Verb {
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package static let exitStatuses = CommandStatuses(
-        [CommandStatuses.run.filter { $0 != .protocol && $0 != .data }, [.ok, .stale]],
+        [
+            CommandStatuses.run.filter { ![.data, .protocol, .denied].contains($0) },
+            [.ok, .stale],
+        ],
         [
             .stale: "a correction cannot be reverted, because its row changed since",
-            .incomplete: "max_duration ended it; the rest can be reverted by the same command",
+            .incomplete:
+                "max_duration ended it, or the database refused a row; the same command reverts the "
+                + "rest",
         ])
 
     package init() {}
@@ -119,7 +124,7 @@ package struct Undo: Verb {
     }
 }
 
-/// What taking a run back would change, as lines for people or as one JSON document.
+/// The changes that reverting a run would make, as lines for people or as one JSON document.
 ///
 /// Written as it is read, so that a run of a million corrections takes no memory.
 final class UndoListing {
