@@ -58,7 +58,7 @@ package struct CommandDestination: EventDestination {
 package struct ChildProcess: Sendable {
     package enum Input: Sendable {
         case bytes([UInt8])
-        /// What a file holds, read while the program reads.
+        /// The contents of a file, read while the program reads.
         case file(String)
     }
 

@@ -162,14 +162,14 @@ package protocol EventDestination: Sendable {
 package enum DeliveryAnswer: Hashable, Sendable {
     /// The receiver accepted it.
     case accepted
-    /// Why not, in a few words without secrets, and how long the receiver asked to be
-    /// left alone, if it did.
+    /// Not delivered: the reason in a few words without secrets, and how long the receiver asked to
+    /// be left alone, if it did.
     case failed(String, retryAfter: Duration? = nil)
 }
 
-/// What one delivery came to.
+/// The result of one delivery.
 package struct DeliverySummary: Hashable, Sendable {
-    /// Why it ended.
+    /// The reason why a delivery ended.
     package enum End: Hashable, Sendable {
         /// Nothing more was due.
         case nothingDue

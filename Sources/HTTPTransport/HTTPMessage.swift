@@ -55,7 +55,7 @@ package protocol HTTPTransport: Sendable {
     func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse
 }
 
-/// Why there is no complete response; each case describes itself in a sentence.
+/// The reason why there is no complete response; each case describes itself in a sentence.
 package enum HTTPTransportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Name resolution, connection or TLS handshake failed; nothing was sent.
     case connectionFailed(String)

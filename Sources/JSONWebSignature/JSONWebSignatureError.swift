@@ -1,4 +1,4 @@
-/// Why a JWS was refused or could not be created; never quotes a payload or a key.
+/// The reason why a JWS was refused or could not be created; never quotes a payload or a key.
 package struct JSONWebSignatureError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Reason: Hashable, Sendable {
         /// Not a compact JWS, not ES256, no usable `x5c`, or a payload that is not a JSON object.

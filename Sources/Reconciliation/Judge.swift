@@ -58,7 +58,7 @@ package func findings(
 }
 
 extension CaseContext {
-    /// What must be asked about the asked id itself; `nil` when nothing.
+    /// The question about the asked id itself; `nil` when there is none.
     ///
     /// - The answer does not contain the id: which transaction is it?
     /// - Apple does not find the id: does the bundle's other environment know it? On the day that

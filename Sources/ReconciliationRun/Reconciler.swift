@@ -111,7 +111,7 @@ package struct Reconciler: Sendable {
         var unverifiedEntries: [AppIdentity: Int] = [:]
         /// The counts of reverting a run; `nil` in other runs.
         var undo: UndoCounts?
-        /// What a signal ended the wait for.
+        /// The question whose answer a signal ended the wait for.
         var unanswered: String?
 
         /// A wait for a database that a signal ended is the signal's end, not the database's.
@@ -126,7 +126,9 @@ package struct Reconciler: Sendable {
         }
     }
 
-    /// The same limit also stops the asking, so a lifted guard must not do that either.
+    /// The limit for failed verifications.
+    ///
+    /// It also stops the calls, so a lifted guard must not do that either.
     private var maxVerificationFailures: Int {
         job.liftedGuards[.maxVerificationFailures] == nil
             ? job.guards.maxVerificationFailures : .max

@@ -34,7 +34,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var commands: RunCommands?
     /// The calls that it is expected to need; `nil` where they were not counted.
     package var forecast: CallForecast?
-    /// What kept the company's table from being read whole; then the run ends with it, and is reported.
+    /// The obstacle that kept the company's table from being read whole; the run ends with it, and
+    /// is reported.
     package var obstacle: RunEnd?
     /// Further remarks for the person on call.
     package var remarks: [String] = []

@@ -124,7 +124,7 @@ package struct AuditProblem: Hashable, Sendable, CustomStringConvertible {
     package var line: Int?
     /// The ledger entry that is concerned.
     package var ledgerEntry: Int64?
-    /// What is wrong, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     package var text: String
     package var kind: Kind
 

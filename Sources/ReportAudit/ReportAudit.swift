@@ -114,7 +114,7 @@ extension AuditResult {
     }
 }
 
-/// Why nothing could be audited at all.
+/// The reason why nothing could be audited at all.
 package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The path is no readable folder, or contains no report.
     case noReport(String)

@@ -1,7 +1,8 @@
 import FoundationEssentials
 package import Subscriptions
 
-/// What a report states beside the stored run: the tool's version, the apps and the trusted roots.
+/// Facts that a report states besides the stored run: the tool's version, the apps and the trusted
+/// roots.
 package struct ReportContext: Hashable, Sendable {
     package var toolVersion: String
     package var apps: [ReportedApp]
@@ -63,7 +64,8 @@ package struct TrustedRoot: Hashable, Sendable {
     }
 }
 
-/// What is kept with the stored run, so that the report can be rendered again under other settings.
+/// The form of the context that is stored with the run, so that the report can be rendered again
+/// under other settings.
 extension ReportContext {
     /// The context as text, with the report folder in which the report is written first.
     ///
@@ -145,7 +147,7 @@ extension Sequence<TrustedRoot> {
 }
 
 extension ReportContext {
-    /// What a reader must know before relying on a run, in one line.
+    /// Returns the notice that a reader must see before relying on a run, in one line.
     func notice(for header: RunHeader) -> String? {
         let words = header.narrowing + [trustedRoots.notice].compactMap(\.self)
         return words.isEmpty ? nil : words.joined(separator: "; ")
@@ -153,7 +155,8 @@ extension ReportContext {
 }
 
 extension ReportSource {
-    /// What a reader must know before relying on the run, in one line; `nil` for a whole job under Apple's root.
+    /// The notice that a reader must see before relying on the run, in one line; `nil` for a whole
+    /// job under Apple's root.
     ///
     /// Every file of the report states it: as `notice` in heads and lines, as a last column in CSV.
     /// The lines of `corrections.jsonl` are hashed ledger entries; there it stands in `actor`.
@@ -166,7 +169,7 @@ extension ReportSource {
 }
 
 extension Table {
-    /// The same table with the notice as its last column.
+    /// Returns the table with the notice as its last column.
     func stating(_ notice: String?) -> Table {
         guard let notice else { return self }
         // It may quote arguments of the command line.
@@ -175,7 +178,7 @@ extension Table {
     }
 }
 
-/// What can go wrong with a report; the text says what happened and what to do next.
+/// The errors of a report; the text says what happened and what to do next.
 package enum ReportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The folder cannot be made (exit 73); found before the first call to Apple.
     case cannotCreate(String)

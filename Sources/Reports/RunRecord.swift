@@ -15,8 +15,8 @@ package protocol RunRecord: Sendable {
     /// Ledger entries that this run reports: its own and those that a killed run left unreported.
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws
 
-    /// The same entries in the same order; those that state a status with the payloads that it
-    /// follows from.
+    /// Visits the same entries in the same order; those that state a status come with the payloads
+    /// that it follows from.
     func forEachEvidencedCorrection(_ body: (ReportedCorrection) throws -> Void) throws
 
     /// Planned corrections of the pass with what became of them, by subscription key.

@@ -74,7 +74,7 @@ struct CSVSyntax {
     /// Reads a file without a header and with only one column.
     init(onlyColumn place: Int) { places = [place] }
 
-    /// What a file is that people try and that is no CSV, by its first bytes.
+    /// Recognizes a common file that is not CSV, by its first bytes.
     private static func otherForm(
         _ buffer: inout RecordBuffer
     ) throws(RowFileError) -> String? {
@@ -91,7 +91,8 @@ struct CSVSyntax {
         }
     }
 
-    /// What a first line is that holds no comma, if something else stands between its columns.
+    /// Returns the separator of a first line without a comma, if another one is between its
+    /// columns.
     private static func otherSeparator(in line: [UInt8]) -> String? {
         let separators = [(UInt8(ascii: ";"), "semicolons"), (UInt8(ascii: "\t"), "tabs")]
         return separators.first { line.contains($0.0) }.map { _, name in
@@ -312,8 +313,7 @@ package enum CSVRowWriter {
     }
 }
 
-/// What columns of a file mean that do not have our names: the company's names, as `--map` and
-/// `--ignore` give them.
+/// The mapping from the company's column names to trueup's, as `--map` and `--ignore` give it.
 package struct ColumnMapping: Hashable, Sendable {
     /// Our column for a name of the file; `nil` for one that is not read.
     private let ours: [String: String?]
@@ -344,8 +344,8 @@ package struct ColumnMapping: Hashable, Sendable {
         return columnNames.firstIndex(of: wanted).map(Meaning.column) ?? .unknown
     }
 
-    /// What to say where the file lacks a name that the mapping has: it is a slip, and the column that
-    /// was meant would be left out or refused.
+    /// Returns the error for a name in the mapping that the file lacks: it is a slip, and the
+    /// intended column would be left out or refused.
     func absence(among names: [String], called what: String) -> String? {
         let present = Set(names)
         guard let absent = ours.keys.filter({ !present.contains($0) }).min() else { return nil }

@@ -20,7 +20,7 @@ struct RecordBuffer: ~Copyable {
     var fields: [RawField]
     let columnNames: [String]
     private let columnNameBytes: [[UInt8]]
-    /// What names of the file mean that are not the schema's.
+    /// The mapping from names of the file to those of the schema.
     let mapping: ColumnMapping
     /// Longer records are bad lines.
     let maximumRecordBytes: Int
@@ -41,7 +41,7 @@ struct RecordBuffer: ~Copyable {
 
     var fileName: String { file.name }
 
-    /// The same file from its beginning, copied to where it can be read twice.
+    /// Returns the file from its beginning, copied to where it can be read twice.
     ///
     /// What was read so far is part of the copy.
     consuming func spooled() throws(RowFileError) -> RecordBuffer {
@@ -272,11 +272,12 @@ extension RecordBuffer {
     }
 }
 
-/// What to say about a column that there is not.
+/// Suggestions for a column that does not exist.
 enum ColumnSuggestion {
     private static let options = "(--map COLUMN=OURS maps a column, --ignore COLUMN leaves it out)"
 
-    /// What to say about unknown names, all of them, so that a person need not try one after the other.
+    /// Returns the text about unknown names, all of them, so that a person need not try one after
+    /// the other.
     static func unknown(
         _ unknown: [String], among names: [String], called what: String = "column"
     ) -> String {

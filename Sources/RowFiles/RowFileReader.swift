@@ -121,7 +121,8 @@ package enum RowFormat: Hashable, Sendable {
     }
 }
 
-/// Why a file of rows cannot be used as a whole (exit 65); a single bad line is a `BadLine`.
+/// The reason why a file of rows cannot be used as a whole (exit 65); a single bad line is a
+/// `BadLine`.
 package enum RowFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It could not be opened or read; the reason is the operating system's.
     case unreadable(file: String, reason: String)
@@ -201,7 +202,7 @@ package struct BadLine: Error, Hashable, Sendable {
     }
 }
 
-/// What is wrong with one field, before it is known which line it stands in.
+/// The fault of one field, before its line is known.
 struct BadField: Error {
     let reason: String
 

@@ -75,6 +75,27 @@ import Testing
     }
 }
 
+/// The first words of doc comments in the product.
+@Suite struct `The language of doc comments` {
+    @Test func `says what the thing is or does`() throws {
+        for target in try Repository.sourceTargets where !Self.simulator.contains(target) {
+            for file in Repository.swiftFiles(under: "Sources/" + target) {
+                var above = Substring()
+                for line in try Repository.text(of: file).split(
+                    separator: "\n", omittingEmptySubsequences: false)
+                {
+                    let begins = !above.contains(/^\s*\/\/\//)
+                    let isIndirect = line.contains(/^\s*\/\/\/ (What|Why|That|Whom|The same)\b/)
+                    #expect(!(begins && isIndirect), "\(file): \(line)")
+                    above = line
+                }
+            }
+        }
+    }
+
+    private static let simulator = ["AppStoreSimulation", "appstore-simulator"]
+}
+
 /// A page of the documentation as plain text, for tests of its wording.
 struct ProsePage: Sendable, CustomTestStringConvertible {
     let path: String

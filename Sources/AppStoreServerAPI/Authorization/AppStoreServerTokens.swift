@@ -109,7 +109,7 @@ package protocol AuthorizationTokens: Sendable {
     func renewed(after rejected: String) throws(AuthorizationError) -> String
 }
 
-/// Why no token could be signed; never quotes the key.
+/// The reason why no token could be signed; never quotes the key.
 package struct AuthorizationError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

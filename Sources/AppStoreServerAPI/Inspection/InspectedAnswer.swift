@@ -8,7 +8,7 @@ package struct InspectedAnswer: Sendable {
     package enum Kind: String, Hashable, Sendable {
         case statusResponse, historyResponse, notificationHistoryResponse
         case transactionInfoResponse, appTransactionInfoResponse
-        /// What Apple sends to a server: `{"signedPayload": …}`.
+        /// The body of a notification, as Apple sends it to a server: `{"signedPayload": …}`.
         case responseBodyV2
         /// A line of a report's `evidence.jsonl`.
         case evidence
@@ -112,7 +112,7 @@ package struct InspectedPayload: Sendable {
     package var anchor: CertificateFacts?
     /// The app and environment that it was compared with.
     package var expected: ExpectedIdentity?
-    /// What was not compared, because no expected value was given.
+    /// Values that were not compared, because no expected value was given.
     package var notCompared: [String] = []
     package var unknowns: [UnknownValue] = []
     /// Members that should be a JWS and are not.

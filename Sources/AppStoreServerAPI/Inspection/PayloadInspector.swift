@@ -152,7 +152,7 @@ package struct PayloadInspector: Sendable {
 }
 
 extension ExpectedIdentity {
-    /// What the payload states, but no expected value was given for.
+    /// Names what the payload states and no expected value was given for.
     fileprivate func gaps(for stated: StatedIdentity) -> [String] {
         var gaps: [String] = []
         if stated.namesBundle, bundleID == nil { gaps.append("bundle") }

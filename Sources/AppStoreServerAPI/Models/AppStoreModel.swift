@@ -41,7 +41,7 @@ package protocol AnswerEnvelope {
     var appAppleId: Int64? { get }
 }
 
-/// Why a JSON text cannot be decoded: which member, and what is wrong with it.
+/// An error that says why a JSON text cannot be decoded: which member, and what is wrong with it.
 package struct UndecodableModel: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -128,7 +128,7 @@ package struct ErrorPayload: AppStoreModel, Hashable {
 ///
 /// Apple sends members in a fixed order, and models read them in that order.
 package struct ObjectReader {
-    /// What happens when a member has an unexpected JSON type.
+    /// The reaction to a member that has an unexpected JSON type.
     package enum Demand {
         /// For members that decisions depend on: the whole object is undecodable.
         case strict

@@ -7,8 +7,8 @@ import JSONWebSignature
 struct MultiSeatInfo {
     /// Seats that were refunded while others of the same transaction remain.
     let revokedSeatQuantity: Int64?
-    /// What all seats cost together, in milliunits; `nil` where no price tiers are stated or they add
-    /// up to nothing that a price can be.
+    /// The price of all seats together, in milliunits; `nil` where no price tiers are stated or
+    /// their sum cannot be a price.
     let price: Int64?
 
     init(_ object: JSONValue) {

@@ -45,7 +45,8 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
     }
 }
 
-/// What a notification says of a subscription or transaction; the signed parts are not verified yet.
+/// The part of a notification about a subscription or transaction; the signed parts are not
+/// verified yet.
 ///
 /// Source: App Store Server Notifications, data.
 package struct NotificationData: AppStoreModel {
@@ -73,7 +74,7 @@ package struct NotificationData: AppStoreModel {
     }
 }
 
-/// What a notification says of a completed mass extension.
+/// The part of a notification about a completed mass extension.
 ///
 /// Source: App Store Server Notifications, summary.
 package struct NotificationSummary: AppStoreModel {
@@ -100,7 +101,7 @@ package struct NotificationSummary: AppStoreModel {
     }
 }
 
-/// What a notification says of an app as a whole; the signed part is not verified yet.
+/// The part of a notification about an app as a whole; the signed part is not verified yet.
 ///
 /// Source: App Store Server Notifications 2.17, appData.
 package struct AppData: AppStoreModel {

@@ -124,7 +124,7 @@ extension APIRequest {
 package protocol APISending: Sendable {
     func send(_ request: APIRequest) async throws(RunStop) -> APIOutcome
 
-    /// Why an endpoint was given up for this run; `nil` while it is asked.
+    /// Returns why an endpoint was given up for this run; `nil` while it is asked.
     func givenUp(_ endpoint: Endpoint) -> String?
 
     /// Calls so far, by endpoint and result.

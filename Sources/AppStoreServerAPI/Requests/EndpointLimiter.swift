@@ -6,7 +6,7 @@ import Subscriptions
 ///
 /// Pure: times come in, the next step goes out.
 struct EndpointLimiter {
-    /// What a request has to do before it may be sent.
+    /// The step that a request must take before it may be sent.
     enum Admission: Hashable {
         /// Wait until its time (it may be now), then call `slotCame`, or give the slot back. With
         /// `isLimitReached` it waits because the calls of an hour are used up, and not only for its
@@ -31,8 +31,8 @@ struct EndpointLimiter {
         case request
         /// Finds out whether the endpoint works again.
         case probe
-        /// The same with a request that was answered before, so that the fault of single requests
-        /// is not mistaken for a fault of the endpoint.
+        /// Check with a request that was answered before, so that the fault of single requests is
+        /// not mistaken for a fault of the endpoint.
         case check(HTTPRequest)
 
         var isProbe: Bool { if case .request = self { false } else { true } }
@@ -93,7 +93,7 @@ struct EndpointLimiter {
     /// Whether it does not work and has not answered once in this run.
     var isSilent: Bool { !breaker.isClosed && !breaker.hasGivenUp && answers == 0 }
 
-    /// Why the endpoint was given up; `nil` while it is used.
+    /// The reason why the endpoint was given up; `nil` while it is used.
     var givenUpOn: String? { breaker.hasGivenUp ? lastFault : nil }
 
     /// A request is to be sent, under what people have ordered.
@@ -233,7 +233,7 @@ struct EndpointLimiter {
     }
 }
 
-/// What people have asked of the pace of a run that is going on.
+/// The pace that people have ordered for an active run.
 package struct PaceOrder: Hashable, Sendable {
     /// How long a held request waits before it looks again, and so the latest that a changed order is
     /// seen by it.

@@ -16,7 +16,7 @@ package final class PacedRequests: APISending {
     let deadline: Duration?
     let wallClock: @Sendable () -> Timestamp
     let hear: @Sendable (PacingNotice) -> Void
-    /// What people have ordered of the pace; asked before every request.
+    /// Returns the pace that people have ordered; called before every request.
     let order: @Sendable () -> PaceOrder
     /// `nil` where nobody else uses the same quota: the limiters count what this process does.
     let booked: BookedCalls?

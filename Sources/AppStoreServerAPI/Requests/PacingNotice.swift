@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What people and the log are told about the pace of the calls to one endpoint.
+/// A message for people and the log about the pace of the calls to one endpoint.
 package struct PacingNotice: Hashable, Sendable {
     package enum Event: Hashable, Sendable {
         /// The endpoint does not work, works again, or is given up.
@@ -73,7 +73,7 @@ package struct PacingWait: Hashable, Sendable {
 }
 
 extension PacingNotice {
-    /// What a person is told at once; `nil` for what is only of interest in the log.
+    /// The sentence that a person reads at once; `nil` for what is only of interest in the log.
     package var sentence: String? {
         let name = "\(endpoint.rawValue) of \(app.bundleID) (\(app.environment.rawValue))"
         switch event {
@@ -96,7 +96,7 @@ package struct OutageNotice: Hashable, Sendable {
     package var app: AppIdentity
     package var endpoint: Endpoint
     package var event: Event
-    /// What happened last.
+    /// The last event.
     package var cause: String
 
     package var sentence: String {

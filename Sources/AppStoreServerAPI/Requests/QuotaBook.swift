@@ -72,7 +72,7 @@ final class BookedCalls: Sendable {
         var bookings: [Endpoint: Task<Permission, Never>] = [:]
     }
 
-    /// What a call that wants to be made does next.
+    /// The next step of a call that waits for the quota.
     private enum Taking {
         case taken
         /// This call's own booking: the first of what it brings is its own.
@@ -170,7 +170,7 @@ extension BookedCalls.State {
         }
     }
 
-    /// What is left of the last booking; `nil` where nothing is.
+    /// Takes the unused part of the last booking; `nil` where nothing is left.
     fileprivate mutating func takeUnused(of endpoint: Endpoint) -> QuotaGrant? {
         left.update(endpoint) { rest in
             defer { rest = nil }

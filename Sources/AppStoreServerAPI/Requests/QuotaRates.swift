@@ -23,7 +23,7 @@ package struct QuotaRates: Hashable, Sendable {
         return uniform(requestsPerSecond: limit * share)
     }
 
-    /// The same rate for every endpoint, as `requests_per_second` sets it.
+    /// Returns one rate for every endpoint, as `requests_per_second` sets it.
     package static func uniform(requestsPerSecond: Double) -> QuotaRates {
         precondition(requestsPerSecond > 0, "a rate must be above zero")
         return QuotaRates(

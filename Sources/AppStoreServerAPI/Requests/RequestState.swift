@@ -8,7 +8,7 @@ import Subscriptions
 /// `slotCame` for each attempt, `responseCame` or `transferFailed` with its result
 /// (`RequestState+Results.swift`), perhaps `retry`, and `callEnded`.
 struct RequestState {
-    /// What a call does after an attempt.
+    /// The next step of a call after an attempt.
     enum Step: Sendable {
         case done(APIOutcome)
         /// Try again at once, as soon as the endpoint's limiter admits it.
@@ -425,7 +425,7 @@ extension RequestState {
     }
 }
 
-/// What people are told of the pace; collected under the lock, told by `PacedRequests` after it.
+/// Notices about the pace: collected under the lock, shown by `PacedRequests` after it.
 extension RequestState {
     /// Waits for the share of the quota up to this long are part of an even pace, and not told.
     ///
@@ -542,7 +542,8 @@ extension RequestState {
             rateShare: withLimiter(endpoint) { $0.shareAfterPause })
     }
 
-    /// What an earlier process was told still holds, or another one has just been told.
+    /// Records a refusal that another process got: an earlier one that is still in force, or a new
+    /// one.
     mutating func wasRateLimitedElsewhere(
         _ refusal: QuotaRefusal, at endpoint: Endpoint, now: Duration, wallClock: Timestamp
     ) {

@@ -154,8 +154,8 @@ extension JWSTransactionDecodedPayload {
             sharesPeriod: sharesPeriod, pricePerSeat: price)
     }
 
-    /// What the whole transaction cost: for seats the sum over the price tiers, because `price` is
-    /// then the average of one.
+    /// The price of the whole transaction: for seats the sum over the price tiers, because `price`
+    /// is then the average of one.
     fileprivate var paidPrice: Int64? {
         guard let price, let seats else { return price }
         return multiSeatInfo.flatMap { MultiSeatInfo($0).price }

@@ -95,7 +95,7 @@ extension CurlTransport {
 
         package init() {}
 
-        /// The same settings, with the time limit of one request where that is shorter.
+        /// Returns these settings with the time limit of one request, where that is shorter.
         func limited(to timeLimit: Duration?) -> Settings {
             guard let timeLimit, timeLimit < .milliseconds(totalTimeoutMilliseconds) else {
                 return self
@@ -117,7 +117,7 @@ extension CurlTransport {
         /// `http` to any host: for data that is public and signed itself (OCSP, RFC 6960 appendix
         /// A).
         case plain
-        /// The same, but never to this machine: for addresses from untrusted input.
+        /// Plain HTTP, but never to this machine: for addresses from untrusted input.
         case plainElsewhere
     }
 }

@@ -5,7 +5,7 @@
 /// doubles the pause before the next. Without any answer for the duration of `patience` it gives up
 /// for good.
 package struct CircuitBreaker: Sendable {
-    /// What a request may do now.
+    /// The answer to a request that wants to be sent now.
     package enum Admission: Hashable, Sendable {
         case proceed
         /// As the only request; its result must be reported by one of the events.
@@ -56,7 +56,7 @@ package struct CircuitBreaker: Sendable {
     package var isClosed: Bool { if case .closed = state { true } else { false } }
     package var hasGivenUp: Bool { state == .givenUp }
 
-    /// What a request would be told, without becoming the probe.
+    /// Returns the answer that a request would get, without making it the probe.
     package func outlook(at now: Duration) -> Admission {
         switch state {
         case .closed: .proceed

@@ -5,7 +5,7 @@ import Glibc
 /// Pauses have full jitter: a uniformly random time between zero and a bound that doubles with each
 /// attempt, so that requests that failed together are not repeated together.
 package struct RetryPolicy: Sendable {
-    /// Why an attempt failed.
+    /// The reason why an attempt failed.
     package enum Failure: Hashable, Sendable {
         /// No complete answer came.
         case connection

@@ -24,7 +24,7 @@ struct TrustedPath: Sendable {
         self.policy = policy
     }
 
-    /// Why a further policy rejects this path; `nil` when it does not.
+    /// Returns why a further policy rejects this path; `nil` when it does not.
     func objection(by further: some VerifierPolicy & Sendable) async -> String? {
         var verifier = Verifier(rootCertificates: CertificateStore([root])) {
             RFC5280Policy.withValidityCheckDisabled()

@@ -59,7 +59,7 @@ struct OCSPResponse: Sendable {
         return "its answer is not accepted: " + words.prefix(RevocationLimits.reasonCharacters)
     }
 
-    /// Why the policy rejects the path itself, before any response; `nil` when it does not.
+    /// Returns why the policy rejects the path itself, before any response; `nil` when it does not.
     static func objection(to path: TrustedPath) async -> String? {
         await path.objection(
             by: OCSPVerifierPolicy(

@@ -12,7 +12,8 @@ package actor RevocationCheck {
     private var standings: [OCSPResponseKey: Standing] = [:]
     private var asking: [OCSPResponseKey: Task<Standing, Never>] = [:]
 
-    /// What is known about one certificate, and until when it is used without another request.
+    /// The revocation of one certificate as far as it is known, and how long that is used without
+    /// another request.
     private struct Standing: Sendable {
         enum Verdict: Sendable {
             case good
@@ -159,13 +160,13 @@ package actor RevocationCheck {
     }
 }
 
-/// What is known about the revocation of a whole path.
+/// The revocation of a whole path, as far as it is known.
 enum RevocationVerdict: Hashable, Sendable {
     /// Until when no further request is needed, in UNIX milliseconds.
     case good(until: Int64)
     /// The text names the certificate.
     case revoked(String)
-    /// Why the status is unknown, and when to ask again, in UNIX milliseconds.
+    /// Not known: the reason, and when to ask again, in UNIX milliseconds.
     case undetermined(String, until: Int64)
 }
 
@@ -184,7 +185,7 @@ package struct RevocationTally: Hashable, Sendable {
     /// Payloads whose revocation status is unknown: accepted in soft mode, not accepted in hard
     /// mode.
     package var undetermined = 0
-    /// Why, for the latest of these.
+    /// The reason, for the latest of these.
     package var doubt = ""
     /// Payloads refused because one of their certificates is revoked.
     package var revoked = 0
@@ -208,7 +209,7 @@ package protocol OCSPResponder: Sendable {
     ) async -> Result<[UInt8], OCSPFault>
 }
 
-/// Why there is no response; a sentence for the person on call.
+/// The reason why there is no response; a sentence for the person on call.
 package struct OCSPFault: Error, Hashable, Sendable {
     package let detail: String
 
@@ -221,7 +222,7 @@ package struct OCSPFault: Error, Hashable, Sendable {
 package struct OCSPResponseKey: Hashable, Sendable {
     /// SHA-256 of the certificate in DER, in lowercase hexadecimal.
     package let certificate: String
-    /// The same of the issuer's certificate.
+    /// The digest for the issuer's certificate.
     package let issuer: String
     /// The responder's URL; empty where the certificate names none.
     package let responder: String

@@ -273,6 +273,6 @@ struct TrustedLeaf: Sendable {
     let validity: ValidityPeriod
     /// Until when it may be used without checking revocation again, in UNIX milliseconds.
     var usableUntil = Int64.max
-    /// Why its revocation could not be determined; `nil` when it was, or is not checked.
+    /// The reason why its revocation could not be determined; `nil` when it was, or is not checked.
     var doubt: String?
 }

@@ -31,7 +31,7 @@ struct BooksText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The same of keys.
+    /// Returns keys as a JSON text.
     func json(ofKeys keys: [[BooksValue]]) throws(Misfit) -> String {
         let columns = table.key.compactMap { name in table.columns.first { $0.name == name } }
         var text: [UInt8] = [UInt8(ascii: "[")]

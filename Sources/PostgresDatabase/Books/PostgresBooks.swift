@@ -252,7 +252,8 @@ package final class PostgresBooks: Sendable {
 }
 
 extension PostgresBooks {
-    /// What keeps a run from working with the books as they stand there; it only looks.
+    /// Returns what keeps a run from working with trueup's database as it is on the server; it only
+    /// reads.
     ///
     /// - Parameter mayWrite: Whether it would write them.
     /// - Returns: What it is and what mends it; `nil` for nothing, and where no books stand there yet.
@@ -493,7 +494,7 @@ extension PostgresBooks {
         }
     }
 
-    /// What became of a transaction.
+    /// The outcome of a transaction.
     private enum Outcome {
         case done
         /// Somebody else has changed the books.

@@ -78,7 +78,7 @@ struct CallBooks {
             """, parameters + [String(wait), String(refusal.rateShare)])
     }
 
-    /// What counts of the hour that ends now, as it stands: nothing is held up, forgotten or moved.
+    /// Counts the calls of the last hour without waiting, forgetting or moving any of them.
     func used() throws(ServerFailure) -> Int {
         let rows = try session.run(
             """

@@ -154,7 +154,8 @@ package final class SharedCalls: Sendable {
         }
     }
 
-    /// The same calls in the server's bucket; `nil` where they are not of the last booking.
+    /// Returns unused calls as a bucket of the server; `nil` where they are not of the last
+    /// booking.
     private static func returned(_ unused: QuotaGrant?, to last: Booked?) -> QuotaWindow.Bucket? {
         guard let unused, let last, unused.calls > 0, unused.bucket == last.bucket else {
             return nil

@@ -87,7 +87,7 @@ extension PostgresCompany {
         }
     }
 
-    /// What the columns that tell apps apart hold in rows of other apps.
+    /// Returns the values of the columns that tell apps apart, in rows of other apps.
     ///
     /// - Parameter apps: Those that are read.
     /// - Returns: Each combination once.
@@ -337,7 +337,7 @@ extension PostgresCompany {
     }
 }
 
-/// What is done with the open transaction, and what is done when a statement of it fails.
+/// The work to do with the open transaction, and when a statement of it fails.
 ///
 /// A failed statement ends a transaction of PostgreSQL. Where the failure is about one value, or about
 /// another transaction that stood in the way, it is begun again and its changes are made once more:
@@ -542,7 +542,7 @@ struct UnitWork {
                 + "that with `trueup restored --reason TEXT` (\(DocumentationPage.backup)).")
     }
 
-    /// Why this one change is not made; `nil` where the failure is another.
+    /// Returns why this one change is not made; `nil` where the failure is another.
     private static func refusal(_ failure: ServerFailure) -> String? {
         guard !failure.endsSession else { return nil }
         if failure.isOfOneRow {

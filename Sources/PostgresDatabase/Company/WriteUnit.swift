@@ -5,7 +5,7 @@ import Subscriptions
 struct WriteUnit: Sendable {
     /// The server's name of the transaction, by which its end is known after a lost connection.
     var transaction: String
-    /// What was written, and what whoever asked for it was told.
+    /// The changes that were written, with the fate that was returned for each.
     var steps: [Step] = []
     var entries: [CompanyLedgerEntry] = []
     var attempts = 1

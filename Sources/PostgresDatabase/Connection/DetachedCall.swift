@@ -93,7 +93,7 @@
             state.withLock { if case .opened(let opened) = $0 { opened } else { nil } }
         }
 
-        /// What was opened in the last moment is taken.
+        /// Gives the call up; returns the connection if it was opened at the last moment.
         private func abandon() -> HandedConnection? {
             state.withLock { state in
                 if case .opened(let opened) = state { return opened }

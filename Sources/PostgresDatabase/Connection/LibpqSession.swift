@@ -235,7 +235,7 @@
         }
     }
 
-    /// What cancels a statement; safe to use from another thread than that of its connection.
+    /// Cancels a statement; safe to use from another thread than that of its connection.
     @safe
     private struct CancelRequest: @unchecked Sendable {
         private let request: OpaquePointer?

@@ -30,7 +30,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         return .seconds(seconds * max(1, min(hosts, 100)) + 10)
     }
 
-    /// What is wrong with a URL, without repeating it: a password may stand in it.
+    /// A fault in a URL, described without repeating the URL: it may contain a password.
     package struct Problem: Error, Hashable, Sendable {
         package var problem: String
         package var suggestion: String
@@ -60,7 +60,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
     private static let schemes = ["postgres://", "postgresql://"]
     private static let example = "write for example postgres://trueup@db.example.com/billing"
 
-    /// What a URL may say beside user, host, port and database.
+    /// The keywords that a URL may have apart from user, host, port and database.
     private static let keywords = [
         "connect_timeout", "dbname", "host", "passfile", "port", "service", "sslcert", "sslkey",
         "sslmode", "sslrootcert", "target_session_attrs", "user",
@@ -144,7 +144,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         parameters[keyword] = try Self.decoded(value)
     }
 
-    /// What no URL needs to say, and what none may weaken.
+    /// Adds what no URL needs to state, and refuses what would weaken it.
     private mutating func complete() throws(Problem) {
         let hosts = (parameters["host"] ?? "").split(
             separator: ",", omittingEmptySubsequences: false)

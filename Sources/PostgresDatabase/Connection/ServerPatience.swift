@@ -6,22 +6,22 @@ import Synchronization
 /// The server's own limits end a statement that takes too long. They end nothing where the server's
 /// process is frozen, or where a proxy forwards nothing: then only our side can stop waiting.
 package final class ServerPatience: Sendable {
-    /// That of this process, whose signals end every wait.
+    /// The patience of this process, whose signals end every wait.
     package static let ofProcess = ServerPatience()
 
     /// How long one answer is waited for.
     package struct Limits: Sendable {
         /// One statement: as long as the server may work on it, and a margin.
         package var answer = Duration.milliseconds(SessionLimits().statementMilliseconds + 10_000)
-        /// The same, after another wait was in vain and no server has answered since.
+        /// The longest wait after an earlier one was in vain and no server has answered since.
         package var answerOnceLost = Duration.seconds(5)
-        /// The same, after a signal.
+        /// The longest wait for an answer after a signal.
         package var answerOnceStopped = Duration.milliseconds(1500)
-        /// The same, after a signal and a wait in vain.
+        /// The longest wait for an answer after a signal and a wait in vain.
         package var answerOnceStoppedAndLost = Duration.milliseconds(300)
-        /// What was cancelled through a second connection.
+        /// The longest wait for the cancelling of a statement through a second connection.
         package var cancellation = Duration.seconds(3)
-        /// The same, after a signal.
+        /// The longest wait for a cancellation after a signal.
         package var cancellationOnceStopped = Duration.milliseconds(500)
 
         package init() {}

@@ -30,14 +30,14 @@ extension ServerSession {
     package func isUsed(for doing: String) {}
 }
 
-/// What a statement gave.
+/// The result of a statement.
 package struct ServerRows: Hashable, Sendable {
     /// In the order of the statement; `nil` is NULL.
     package var rows: [[String?]]
     /// How many rows were written; 0 for a statement that writes none.
     package var affected: Int
-    /// What the server says it did, such as `COMMIT`; a transaction that could not be committed is
-    /// answered with `ROLLBACK`.
+    /// The server's name for what it did, such as `COMMIT`; it answers a transaction that could not
+    /// be committed with `ROLLBACK`.
     package var tag: String
 
     package init(rows: [[String?]] = [], affected: Int = 0, tag: String = "") {
@@ -50,7 +50,7 @@ package struct ServerRows: Hashable, Sendable {
     package var first: String? { rows.first?.first ?? nil }
 }
 
-/// Why a statement gave nothing.
+/// The reason why a statement failed.
 package struct ServerFailure: Error, Hashable, Sendable {
     /// PostgreSQL's five characters; empty where no server answered.
     package var state: SQLState
@@ -139,7 +139,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     /// Ours, not a server's: a signal ended the wait.
     static let stopped = SQLState("TU004")
 
-    /// What an error means for whoever called.
+    /// The meaning of an error for the caller.
     package enum Meaning: Hashable, Sendable {
         /// Nobody answers, or the server lets nobody in.
         case unavailable

@@ -178,7 +178,7 @@ package struct PostgresConnector: Sendable {
         #endif
     }
 
-    /// What to do about a build that has no libpq.
+    /// Advice for a build that has no libpq.
     package static let installation =
         "install the package trueup-postgresql, or build with `swift build --traits PostgreSQL` "
         + "(\(DocumentationPage.postgresql))"
@@ -211,8 +211,9 @@ package struct PostgresConnector: Sendable {
     }
 }
 
-/// What PgBouncer refuses for good: it has no state of an error of its own, but its words are never
-/// translated.
+/// Refusals by PgBouncer that no retry resolves.
+///
+/// They have no SQLSTATE of their own, but their texts are never translated.
 enum PoolerRefusal: CaseIterable {
     case startupParameter
     case statementMode
@@ -232,7 +233,7 @@ enum PoolerRefusal: CaseIterable {
         }
     }
 
-    /// What is refused and what to do, to go on after "refuses".
+    /// The refused thing and the advice, to follow the word "refuses".
     var advice: String {
         switch self {
         case .startupParameter:

@@ -148,8 +148,8 @@ extension SessionKeeper {
         }
     }
 
-    /// What keeps this program from its schema: a right that is missing to make it, or tables in it,
-    /// and how it is given; a newer version; what somebody dropped.
+    /// Returns what keeps this program from using its schema: a missing right, a newer version, or
+    /// dropped tables.
     ///
     /// - Returns: `nil` for nothing.
     mutating func obstacleToOurSchema() throws(StoreError) -> String? {
@@ -168,8 +168,8 @@ extension SessionKeeper {
         return version < OurSchema.newest ? standing.obstacle : nil
     }
 
-    /// What to do where the tables are there and nothing says how far they have come: a step that is
-    /// done again would fail at what it finds.
+    /// Returns what to do where the tables exist and nothing records which steps made them: a
+    /// repeated step would fail at what it finds.
     private mutating func obstacleOfForgottenSteps() throws(StoreError) -> String? {
         let there = try read("reading the tables of the schema trueup") {
             session throws(ServerFailure) in
@@ -183,7 +183,7 @@ extension SessionKeeper {
             + "\(table); INSERT INTO trueup.migrations (number) VALUES (1), (2), …"
     }
 
-    /// What to do where a step is noted as done, and what it made is gone: somebody dropped it.
+    /// Returns what to do where a step is recorded as done and its tables were dropped.
     private mutating func obstacleOfLostTables() throws(StoreError) -> String? {
         let lost = try read("reading the tables of the schema trueup") {
             session throws(ServerFailure) in
@@ -270,7 +270,7 @@ extension OurSchema {
 }
 
 extension SessionKeeper {
-    /// What row-level security may hide from the user in a table.
+    /// Returns what row-level security may hide from the user in a table.
     ///
     /// A row that is hidden looks like one that is not there: the run would insert it once more, or
     /// never look at it.
@@ -359,7 +359,7 @@ extension SessionKeeper {
 }
 
 extension OurSchema {
-    /// What a run does in the tables of step 1 to 6, with values that no run has.
+    /// The statements of a run on the tables of steps 1 to 6, with values that no run has.
     static let trials = [
         """
         INSERT INTO trueup.ledger (books, number, digest, run_id, content, written_at)

@@ -47,8 +47,8 @@ extension PostgresCompany {
 }
 
 extension PostgresCompany {
-    /// What keeps a run that writes from its work there: it looks, and tries in a transaction that is
-    /// taken back.
+    /// Returns what keeps a run that writes from working there: it reads, and tries writes in a
+    /// transaction that it rolls back.
     ///
     /// - Returns: The missing right and how it is given; `nil` where none is missing.
     /// - Throws: `StoreError` when the server cannot be asked.
@@ -61,7 +61,7 @@ extension PostgresCompany {
     }
 }
 
-/// What a PostgreSQL database has of tables, before there is a mapping.
+/// The tables of a PostgreSQL database, before there is a mapping.
 package final class PostgresSchema: Sendable {
     private let keeper: Mutex<SessionKeeper>
 

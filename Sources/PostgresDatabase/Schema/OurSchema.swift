@@ -1,4 +1,4 @@
-/// What stands of ours in a company's database: a schema of our own, and nothing in any other.
+/// The schema that trueup has in a company's database; trueup has nothing in any other schema.
 enum OurSchema {
     static let name = "trueup"
 

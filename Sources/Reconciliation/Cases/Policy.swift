@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What a judgement depends on apart from the case: the job's settings and the time.
+/// The values on which a judgement depends, apart from the case: the job's settings and the time.
 package struct Policy: Hashable, Sendable {
     /// The time of the judgement; also decides the UTC day of an absence.
     package var now: Timestamp
@@ -21,7 +21,7 @@ package struct Policy: Hashable, Sendable {
     /// Bundles that are not configured but are asked about: so few rows name them that they are
     /// probably wrong values, not another app's rows.
     package var unconfiguredBundles: Set<String> = []
-    /// What the company's own table keeps, where a mapping says so.
+    /// The columns that the company's own table keeps, where a mapping says so.
     package var kept = KeptColumns()
     /// When a run, or `trueup restored`, noticed last that the tables had been restored: nobody is
     /// writing what they held before that.
@@ -52,7 +52,8 @@ package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
     case never
 }
 
-/// What a table of the company's keeps of what Apple states, where it is not in our form.
+/// The part of Apple's statement that a company's table keeps, where it does not have trueup's
+/// form.
 ///
 /// By default everything is kept, each value as it is.
 package struct KeptColumns: Hashable, Sendable {
@@ -75,7 +76,7 @@ package struct KeptColumns: Hashable, Sendable {
         self.takesInserts = takesInserts
     }
 
-    /// What a mapping keeps.
+    /// Takes the columns that a mapping keeps.
     package init(_ mapping: TableMapping) {
         var statuses: [Int: Int] = [:]
         for (number, kept) in mapping.statusesKeptAs {
@@ -88,7 +89,7 @@ package struct KeptColumns: Hashable, Sendable {
     func leavesOut(_ field: SubscriptionField) -> Bool { leftOut.contains(field) }
 }
 
-/// Why a row is excluded without asking Apple; `nil` when Apple is to be asked.
+/// Returns why a row is excluded without asking Apple; `nil` when Apple is to be asked.
 ///
 /// Apple knows nothing of a member of a group that the developer manages (`SeatMemberRule`).
 /// A row that was signed a moment ago is in flight: its writer may not have finished, and Apple's

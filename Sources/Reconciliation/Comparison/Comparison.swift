@@ -8,7 +8,7 @@ final class Comparison: Sendable {
     let stated: StatedSubscription
     /// The stated period, where several transactions represent it.
     let period: SharedPeriod?
-    /// What the table keeps; by default everything.
+    /// The columns that the table keeps; by default all of them.
     let kept: KeptColumns
     /// The customer's history, where it was read.
     let history: HistoryReading?
@@ -132,9 +132,9 @@ final class Comparison: Sendable {
         FieldChange(before: row.storedValue(of: field), after: stated.value(of: field))
     }
 
-    /// What the row's transaction id or line item is, beside the one that Apple states.
+    /// How the row's transaction id or line item relates to the one that Apple states.
     enum CurrentTransaction {
-        /// The same, or another one of the same line item: a restore, or a further device.
+        /// The stated one, or another one of the same line item: a restore, or a further device.
         case ofThePeriod
         /// Another period's, or none of the subscription's.
         case another
@@ -170,8 +170,8 @@ final class Comparison: Sendable {
         return wasAgreed ? .ofThePeriod : .open
     }
 
-    /// The same of the row's line item, where several transactions represent the period: whether they
-    /// have one line item is not known.
+    /// How the row's line item relates to Apple's, where several transactions represent the period:
+    /// it is not known whether they have one line item.
     private var currentLineItem: CurrentTransaction {
         guard let ours = row.webOrderLineItemID, let period,
             ours != stated.transaction.webOrderLineItemID
@@ -255,7 +255,8 @@ extension Timestamp {
     }
 }
 
-/// What a rule found: the finding, its evidence, and the columns whose correction would resolve it.
+/// The result of a rule: the finding, its evidence, and the columns whose correction would resolve
+/// it.
 struct Difference: Hashable, Sendable {
     var finding: Finding
     /// The signed payload whose digest the finding names.
@@ -331,7 +332,8 @@ extension Comparison {
 }
 
 extension Difference {
-    /// The same with the price of the signed transaction, as the amount that is at stake.
+    /// Returns the difference with the price of the signed transaction, as the amount that is at
+    /// stake.
     func stating(priceOf transaction: SignedTransaction) -> Difference {
         var copy = self
         copy.finding.amount = transaction.price
@@ -385,7 +387,7 @@ extension StatedSubscription {
     /// The longest Billing Grace Period is 28 days; one day is added for time zones.
     static let longestGraceMilliseconds: Int64 = 29 * 24 * 60 * 60 * 1000
 
-    /// Why the unsigned status contradicts the signed fields; `nil` when it does not.
+    /// The reason why the unsigned status contradicts the signed fields; `nil` when it does not.
     ///
     /// Only TLS protects the status, so it never ends access that the signed fields state, nor
     /// gives access that they deny (docs/promises.md). Where the fields allow both, the status

@@ -10,7 +10,8 @@ final class PeriodComparison: Sendable {
     let current: SignedTransaction
     /// The periods of this subscription in Apple's history, oldest first.
     let stated: [StatedPeriod]
-    /// The same and the current period of the status answer, which is known without the history.
+    /// The periods of the history, and the current one of the status answer, which is known without
+    /// the history.
     let priced: [StatedPeriod]
     /// Every known transaction of the subscription, by its id.
     private let signed: [String: SignedTransaction]
@@ -231,7 +232,7 @@ struct StatedPeriod: Hashable, Sendable {
         }
     }
 
-    /// What all purchases cost together, as far as they state it in one currency.
+    /// The price of all purchases together, as far as they state it in one currency.
     var price: Int64? {
         purchases.reduce(0) { (sum: Int64?, purchase) in
             guard let sum, let price = purchase.price, purchase.currency == transaction.currency

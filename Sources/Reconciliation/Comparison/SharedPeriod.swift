@@ -64,7 +64,7 @@ struct SharedPeriod: Sendable {
         return isWhole ? false : nil
     }
 
-    /// The same of a line item.
+    /// Returns whether a line item is among them; `nil` where that is not known.
     func contains(lineItem: String) -> Bool? {
         if transactions.contains(where: { $0.webOrderLineItemID == lineItem }) { return true }
         return isWhole ? false : nil

@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What a checkpoint examined that may show that a remembered finding is gone.
+/// The examination by which a checkpoint may show that a remembered finding is resolved.
 package struct FindingExamination: Hashable, Sendable {
     /// How the checkpoint left a row: checked to a depth, or inserted as Apple states it.
     package enum Row: Hashable, Sendable {
@@ -26,7 +26,7 @@ package struct FindingExamination: Hashable, Sendable {
     package init() {}
 }
 
-/// What the end of a run makes of the findings that trueup remembers, as a pure function.
+/// The new state of each remembered finding at the end of a run, as a pure function.
 ///
 /// In come what is remembered of one finding, how the run lists it, and what the run's checkpoint
 /// examined of it; out goes what is remembered from then on. It may be applied twice: what a killed

@@ -122,7 +122,8 @@ extension Lookup {
     /// Whether the whole answer is refused.
     var isUnverified: Bool { if case .unverified = self { true } else { false } }
 
-    /// Why a row stays undecided after this lookup; `nil` where it is a definite answer of Apple's.
+    /// The reason why a row stays undecided after this lookup; `nil` where it is a definite answer
+    /// of Apple's.
     ///
     /// Other refusals of the question say nothing about the subscription.
     var undecidedReason: UndecidedReason? {

@@ -18,7 +18,8 @@ struct OutcomeDraft: Sendable {
     var periods: PeriodComparison?
     /// The row to insert, where one is missing and nothing forbids the insert.
     var insertion: MissingRow?
-    /// Why nothing is written although a finding asks for it; see `WriteVeto` and `orderLosses`.
+    /// The reason why nothing is written although a finding asks for it; see `WriteVeto` and
+    /// `orderLosses`.
     var veto: String?
     /// Where the row's correction ends access: the subscriptions by which access continues.
     var continuedBy: [String] = []
@@ -281,7 +282,7 @@ extension OutcomeDraft {
         return outcome
     }
 
-    /// What the row adds to the control totals.
+    /// The row's part of the control totals.
     private var figures: RowFigures? {
         guard verdict == .match || verdict == .discrepancy, let row else { return nil }
         return RowFigures(

@@ -27,11 +27,12 @@ enum AllRules {
         RevocationDateRule(), LatestTransactionRule(), OwnershipRule(),
     ]
 
-    /// The same, also for rows without a status; these findings forbid every write to the row.
+    /// Rules that also apply to rows without a status; their findings forbid every write to the
+    /// row.
     static let blocking: [any RowRule] = [IdentityRule()]
 
-    /// The same, also for rows without a status: what the company alone knows beside Apple's word, and
-    /// a `signed_date` that cannot be.
+    /// Rules that also apply to rows without a status: what only the company knows, and a
+    /// `signed_date` that is impossible.
     static let beside: [any RowRule] = [PaidElsewhereRule(), UnreadableValueRule()]
 
     /// The stored periods of one row.
@@ -44,7 +45,7 @@ enum AllRules {
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
     ]
 
-    /// What prevents the insert of a missing subscription.
+    /// The vetoes that prevent the insert of a missing subscription.
     static let writeVetoes: [any WriteVeto] = [
         ForeignTokenVeto(), DisputedCustomerVeto(), AliasRowVeto(),
         DisplacementVeto(), OtherAppVeto(), InsertVeto(),
@@ -71,7 +72,7 @@ enum AllRules {
     ]
 }
 
-/// What all rules have in common: a name and a version, which plans state.
+/// The common part of all rules: a name and a version, which plans state.
 ///
 /// Whoever changes what a rule finds raises its version, so that a plan which is applied a week
 /// later still says by which rule it was made. What a rule looks at decides which protocol below it
@@ -118,7 +119,7 @@ protocol DoubtRule: Rule {
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt?
 }
 
-/// Why a statement decides nothing, and the findings about that.
+/// The reason why a statement decides nothing, and the findings about that.
 struct Doubt: Hashable, Sendable {
     var reason: UndecidedReason
     var differences: [Difference]
@@ -158,7 +159,7 @@ protocol NotificationRule: Rule {
 /// The finding stays, with the action `refused` and the veto's text as its cause, for a person to
 /// decide.
 protocol WriteVeto: Sendable {
-    /// Why a missing subscription is not inserted; `nil` when this veto has no objection.
+    /// Returns why a missing subscription is not inserted; `nil` when this veto has no objection.
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String?
 }
 
@@ -178,7 +179,7 @@ enum ColumnFill: Rule {
 }
 
 extension Sequence<Difference> {
-    /// The same differences, each with the rule that found it.
+    /// Returns these differences, each with the rule that found it.
     func found(by rule: any Rule) -> [Difference] {
         map { difference in
             var named = difference

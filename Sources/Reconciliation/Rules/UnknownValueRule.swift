@@ -28,7 +28,7 @@ struct UnknownValueRule: Rule {
             }
     }
 
-    /// What is unknown in a statement.
+    /// Returns the unknown values of a statement.
     static func unknowns(in stated: StatedSubscription) -> [(UnknownValue, SignedPayload?)] {
         stated.transaction.unknowns.map { ($0, stated.transaction.evidence) }
             + stated.renewal.unknowns.map { ($0, stated.renewal.evidence) }

@@ -4,7 +4,7 @@ package import Subscriptions
 protocol PlanGuard: Sendable {
     var name: GuardName { get }
 
-    /// What is wrong with the plan, in sentences; `nil` when the guard lets it pass.
+    /// Returns what is wrong with the plan, in sentences; `nil` when the guard lets it pass.
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String?
 }
 
@@ -69,8 +69,8 @@ package struct SurveyedPlan: Hashable, Sendable {
         share < 1 && Double(rows) > share * Double(covered)
     }
 
-    /// The same among the rows that were asked about without a sign of a change, in words; `nil`
-    /// where the share is kept, or every row was asked about.
+    /// Returns the same objection for the rows that were checked without a sign of a change, in
+    /// words; `nil` where the share is not exceeded, or every row was checked.
     ///
     /// These rows stand for those about which nobody was asked.
     func routine(passes share: Double, by rows: Int) -> String? {
@@ -81,12 +81,12 @@ package struct SurveyedPlan: Hashable, Sendable {
     }
 }
 
-/// What the corrections of a plan have in common, gathered one by one.
+/// Totals over the corrections of a plan, gathered one by one.
 ///
 /// Its size does not depend on the number of corrections.
 package struct PlanSurvey: Hashable, Sendable {
     private(set) var access = AccessChanges()
-    /// The same, of rows asked about as a matter of routine.
+    /// The changes of access among rows that were checked as a matter of routine.
     private(set) var routineAccess = AccessChanges()
     private(set) var faults = OwnFaults()
 

@@ -1,7 +1,7 @@
 package import Subscriptions
 
-/// Why Apple must be asked about a row tonight, as far as the row and its last check say so; `nil`
-/// for a quiet row.
+/// Returns why this run must check a row, as far as the row and its last check say so; `nil` for an
+/// unchanged row.
 ///
 /// What notifications and earlier runs owe stands on the agenda already; the sample is drawn from
 /// the quiet rows. A row whose clock asks before its word reaches the allowed age is not swept.
@@ -19,7 +19,7 @@ package func dueReason(
     return nil
 }
 
-/// The same, where a row of no configured app is due every night, whenever it was judged last.
+/// Returns why this run must check a row, where a row of no configured app is due in every run.
 ///
 /// Nobody is asked about it, but it is counted: whether such rows stop a night must not depend on
 /// which of them a clock or the sample happens to name.

@@ -1,4 +1,4 @@
-/// What a random sample says about the rows that nobody asked about.
+/// The bound that a random sample gives for the rows that were not checked.
 ///
 /// Of `population` rows, `drawn` were chosen at random without replacement, and `differing` of
 /// these differ from Apple. How many of the whole population may differ?

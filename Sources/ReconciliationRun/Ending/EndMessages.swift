@@ -84,7 +84,7 @@ extension ExitDecision {
         return sentences
     }
 
-    /// What became of the rows when no call succeeded: some runs end before they come to any.
+    /// The fate of the rows when no call succeeded: some runs end before they reach any.
     private var unansweredRows: String {
         totals.inScope > 0 || unreached > 0
             ? "every row counts as undecided" : "the run ended before it reached any row"
@@ -161,7 +161,7 @@ package struct RunCommands: Hashable, Sendable {
     package var check: [String]
     /// The folder of this run's report; `nil` where it is not known.
     package var report: String?
-    /// What every other command on the same settings needs.
+    /// The arguments that name the same settings in every other command.
     package var settings: [String]
 
     /// - Parameters:

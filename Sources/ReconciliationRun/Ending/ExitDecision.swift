@@ -44,7 +44,8 @@ package enum RunEnd: Hashable, Sendable {
         }
     }
 
-    /// Why a row that was not reached is undecided: the run ended it, or Apple answered nothing.
+    /// The reason why a row that was not reached is undecided: the run ended it, or Apple answered
+    /// nothing.
     package var reasonOfUnreached: UndecidedReason {
         switch self {
         case .stop(.denied), .stop(.misconfigured), .unavailable, .unreadable: .unavailable
@@ -86,7 +87,7 @@ package struct ExitDecision: Hashable, Sendable {
     package var walks: Bool
     package var unresolved: [Severity: Int]
     package var failOn: Severity?
-    /// What the guards said; a check has nothing to stop, so there it is only told.
+    /// The result of the guards; a check has nothing to stop, so it only reports them.
     package var plan: PlanOutcome
     package var mode: RunMode
     /// The job's name and the run's, for the commands that the messages name.

@@ -107,7 +107,8 @@ final class AnswerTally: Sendable {
         }
     }
 
-    /// What was not compared because a customer's history had no readable end; `nil` for nothing.
+    /// Names the rows that were not compared because a customer's history had no readable end;
+    /// `nil` for none.
     ///
     /// Without this sentence a history that was cut off would look like one that agrees.
     var unfinishedHistories: String? {

@@ -69,7 +69,8 @@ struct ApplyStep {
         return outcome
     }
 
-    /// What the job's own command says against the plan; `nil` where it accepts it, or there is none.
+    /// Returns the objection of the job's own command to the plan; `nil` where it accepts it, or
+    /// there is none.
     private func refusal(of seal: PlanSeal) async throws -> String? {
         guard let review = context.reviewPlan else { return nil }
         let refusal = try await review(seal)
@@ -104,8 +105,8 @@ struct ApplyStep {
         return plan
     }
 
-    /// What is lifted for this run: by its own arguments, or by those of a killed run whose plan
-    /// was let through and is gone on with.
+    /// Returns the guards that are lifted for this run: by its own arguments, or by those of a
+    /// killed run whose plan was let through and is continued.
     private func lifts(of breaches: [GuardBreach]) async throws -> [GuardLift] {
         let sentences = Dictionary(
             breaches.map { ($0.name, $0.sentence) }, uniquingKeysWith: { first, _ in first })

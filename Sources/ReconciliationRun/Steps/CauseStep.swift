@@ -45,7 +45,8 @@ struct CauseStep {
         return []
     }
 
-    /// What the run found that made the plan: it had read the history, and this one has not.
+    /// Returns the cause that the run with the plan found: it had read the history, and this one
+    /// has not.
     private func adoptedCause(of finding: Finding) -> FindingCause? {
         guard case .plan = context.job.planSource else { return nil }
         return finding.cause.map { FindingCause(text: $0) }

@@ -48,8 +48,8 @@ private struct Window<Source: QuestionSource> {
     private var isExhausted = false
     private var busy: Set<AskedPage.Payer> = []
     private var asked = AskedPage()
-    /// What was judged since the last staging and before: a page that was read earlier does not
-    /// know it.
+    /// The rows checked since the last staging and before; a page that was read earlier does not
+    /// have them.
     private var judged: (now: Set<SubscriptionKey>, before: Set<SubscriptionKey>) = ([], [])
     private var position: SubscriptionKey?
     private var stagedAt = ContinuousClock.now
@@ -213,7 +213,7 @@ struct QuestionPage: Sendable {
     var rows = 0
     /// Rows in flight, and rows of an app that is not configured.
     var settled: [RowOutcome] = []
-    /// What failed in the run before and is asked about at the end.
+    /// The rows that failed in the run before and are checked at the end.
     var putOff: [SubscriptionKey] = []
     /// Where the walk goes on once the whole page was asked about.
     var walkedThrough: SubscriptionKey?
@@ -267,8 +267,10 @@ struct QuestionSorting {
         return context.appStores[app] == nil ? nil : app
     }
 
-    /// What failed in the run before comes last: it may be at fault itself, and nothing that can be
-    /// judged must wait for it.
+    /// Returns the rows that failed in the run before.
+    ///
+    /// They come last: they may be at fault themselves, and nothing that can be checked must wait for
+    /// them.
     private func failedLastTime(
         among keys: [SubscriptionKey]
     ) async throws -> Set<SubscriptionKey> {

@@ -11,7 +11,8 @@ struct WalkStep: QuestionSource {
     private var position: SubscriptionKey?
     private var taken = 0
 
-    /// What the run was forecast to ask: rows that the round has settled are not among them.
+    /// The number of questions in the forecast: rows that an unfinished full scan has settled are
+    /// not among them.
     var total: Int? { context.job.forecast?.questions }
 
     init(context: RunContext) {

@@ -50,9 +50,9 @@ struct LedgerTrail {
     }
 
     private var shown = Shown()
-    /// What was shown at each declared break so far: a newer backup brings lost entries back.
+    /// The entries shown at each declared break so far: a newer backup brings lost entries back.
     private var abandoned: [Shown] = []
-    /// What the runs so far counted at their ends.
+    /// The control totals of the runs so far at their ends.
     var counted = CountedTrail()
     /// Declared breaks that have not been reached.
     private(set) var declared: [DeclaredBreak]

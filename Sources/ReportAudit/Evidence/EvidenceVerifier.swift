@@ -160,7 +160,7 @@ final class EvidenceFile {
     private let verifier: EvidenceVerifier
     private var statements: [String: EvidenceStatement] = [:]
 
-    /// What is known of a file that was checked.
+    /// The facts about a file that was checked.
     struct Checked: Sendable {
         var tombstones = 0
         /// Tombstones that are dated after the run had ended.

@@ -61,7 +61,7 @@ struct StatedValues {
         }
     }
 
-    /// Why an unsigned status contradicts the signed fields; `nil` when it does not.
+    /// Returns why an unsigned status contradicts the signed fields; `nil` when it does not.
     ///
     /// Times are compared with the dates of signing. The tolerance is an hour for changes that
     /// Apple records late, a day for early charges, and a minute for different clocks.
@@ -84,7 +84,8 @@ struct StatedValues {
         }
     }
 
-    /// The same as far as the transaction alone tells, whatever the renewal info beside it says.
+    /// Returns the contradiction that the transaction alone shows, whatever the renewal info next
+    /// to it says.
     func contradictionByTransaction(ofStatus status: Int64) -> String? {
         switch status {
         case 1, 4: isWhollyRevoked ? "the signed transaction is revoked" : nil
@@ -108,7 +109,7 @@ struct StatedValues {
         return isAhead(end, by: 0)
     }
 
-    /// Why a status without access contradicts the signed fields.
+    /// Returns why a status without access contradicts the signed fields.
     private func takenAway(_ end: Timestamp?, leaving milliseconds: Int64) -> String? {
         if graceIsRunning { return "the signed grace period continues" }
         guard transaction.revocationDate == nil, !transaction.isUpgraded, let end,
@@ -149,7 +150,7 @@ struct StatedValues {
     private static let longestGrace: Int64 = 29 * day
 }
 
-/// What a status follows from, found again from the two verified payloads.
+/// The signed fields from which a status follows, found again from the two verified payloads.
 ///
 /// Written from docs/report-files.md, and not from the code that writes `derivations.jsonl`.
 struct StatedStatus {

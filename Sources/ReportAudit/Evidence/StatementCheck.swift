@@ -14,7 +14,7 @@ struct StatementCheck {
         var problems: [String]
         /// Whether its evidence was erased, so that it could not be verified.
         var restsOnErased = false
-        /// What the verified evidence says; `nil` where it does not hold or was erased.
+        /// The values of the verified evidence; `nil` where it is not valid or was erased.
         var values: StatedValues?
     }
 
@@ -283,7 +283,7 @@ struct FindingEvidenceCheck {
         return own ?? manifest.apps.first
     }
 
-    /// What a payload says of a row under a wrong app or environment.
+    /// Checks what a payload says of a row under a wrong app or environment.
     ///
     /// `apple_value` is null where the payload was refused because it names the other one; it is
     /// never another one than the payload names.

@@ -1,7 +1,7 @@
 import Glibc
 import JSONWebSignature
 
-/// Why a file cannot be read, or a record in it has no meaning.
+/// The reason why a file cannot be read, or a record in it has no meaning.
 struct UnreadableFile: Error {
     let reason: String
 
@@ -280,7 +280,7 @@ struct JSONRecord {
         text { $0 != dropped }
     }
 
-    /// The same with the selected members.
+    /// Returns the canonical text of the selected members.
     func text(of isWanted: (String) -> Bool) -> String {
         let kept = members.filter { isWanted($0.name) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }

@@ -146,7 +146,8 @@ package struct DeclaredBreak: Hashable, Sendable {
 }
 
 extension JSONRecord {
-    /// Why the record is not a ledger entry with the hash that it states; `nil` when it is.
+    /// The reason why the record is not a ledger entry with the hash that it states; `nil` when it
+    /// is.
     var sealProblem: String? {
         guard let previous = text("ledger_previous"), previous.isDigest,
             let hash = text("ledger_hash"), hash.isDigest

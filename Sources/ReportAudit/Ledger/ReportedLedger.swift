@@ -98,7 +98,7 @@ extension ReportedLedger {
         fileprivate let folder: String
     }
 
-    /// What a report has of a signed payload.
+    /// The part of a signed payload that a report has.
     package enum ShownPayload: Hashable, Sendable {
         /// As received; it has its digest.
         case jws(String)

@@ -12,7 +12,7 @@ typealias ControlNumbers = [String: Int64]
 struct ControlCheck {
     static let name = "control_totals"
 
-    /// What this run's own lines of `corrections.jsonl` change, by app.
+    /// The changes of the run's own lines of `corrections.jsonl`, by app.
     let corrected: CorrectedTotals
     /// The counts at the end of the runs before.
     let earlier: CountedTrail
@@ -175,7 +175,7 @@ struct ControlCheck {
     }
 }
 
-/// What the corrections that a run wrote change of the control totals, from the lines of
+/// The changes of the control totals by the corrections of a run, from the lines of
 /// `corrections.jsonl`.
 struct CorrectedTotals {
     /// By app, as bundle id and environment.
@@ -244,7 +244,7 @@ struct CorrectedTotals {
     }
 }
 
-/// What the runs before counted at their ends.
+/// The control totals of earlier runs at their ends.
 struct CountedTrail {
     private var counts: [String: [[String]: ControlNumbers]] = [:]
 

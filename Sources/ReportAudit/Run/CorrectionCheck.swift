@@ -171,7 +171,7 @@ struct UndoCheck {
         "original_transaction_id", "table", "transaction_id",
     ]
 
-    /// Why an item is not the inverse of a correction; `nil` when it is.
+    /// Returns why an item is not the inverse of a correction; `nil` when it is.
     static func problem(of item: JSONRecord, undoing entry: JSONRecord) -> String? {
         for name in shared where !JSONValue.areSame(item[name], entry[name]) {
             return "its \(name) is not that of the correction"

@@ -102,7 +102,7 @@ struct FileCheck {
     }
 }
 
-/// What can be checked beside the corrections of a run: its findings and its plan.
+/// The lists to check next to the corrections of a run: its findings and its plan.
 ///
 /// Both rest on the same evidence as the corrections, but on no earlier run, so a second processor can
 /// check them.

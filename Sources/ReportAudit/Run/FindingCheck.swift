@@ -219,7 +219,7 @@ struct PlanCheck {
     static let name = "plan.json"
     /// Members of the head that are also in the manifest.
     private static let shared = ["mode", "run_id", "settings_digest", "started", "tool_version"]
-    /// The same, unless the plan was made by an earlier run.
+    /// The members that must agree, unless the plan was made by an earlier run.
     private static let ofOwnPlan = ["job", "scope"]
 
     /// Members of the head about the run that wrote the file.

@@ -135,7 +135,7 @@ struct RunAuditor {
         }
     }
 
-    /// What the run added to the ledger: declared breaks, and corrections.
+    /// Checks what the run added to the ledger: declared breaks, and corrections.
     private func auditLedger(
         _ manifest: ManifestRecord, _ statements: StatementCheck, _ trail: inout LedgerTrail,
         _ audit: inout RunAudit, _ changed: inout CorrectedTotals, _ problems: RunProblems
@@ -201,7 +201,7 @@ struct RunCounts {
     /// The planned corrections by fate.
     var fates: [String: Int] = [:]
     var planned = 0
-    /// What the run's own corrections change of the control totals.
+    /// The changes of the control totals by the run's own corrections.
     var corrected = CorrectedTotals()
     /// Events of `business.jsonl` by day, app, environment and kind.
     var business: [[String]: Int64] = [:]
@@ -310,7 +310,7 @@ struct PeriodPrices {
 /// settings; the manifest names only what was configured. What a line says of such an app is held
 /// against its signed payload like any other.
 struct KnownApps {
-    /// What is said of a line whose app nobody names.
+    /// The problem of a line whose app is not named anywhere.
     static let problem = "its app is none of the manifest's, nor of a run's before it"
 
     private var apps: [ManifestRecord.App] = []

@@ -31,7 +31,7 @@ struct BusinessView {
         let falls: Bool?
     }
 
-    /// The same weekday of the weeks before, as far as these days were read whole.
+    /// Counts of the weekday in the weeks before, as far as these days were read whole.
     struct Comparison {
         /// A week before; `nil` where that day was not read whole.
         var weekBefore: Int?
@@ -45,7 +45,7 @@ struct BusinessView {
         }
     }
 
-    /// What fell sharply on the last whole day: a kind of all products together, or of one product where
+    /// A sharp fall on the last whole day: of one kind over all products, or of one product where
     /// the kind as a whole did not fall.
     struct Fall {
         let app: AppIdentity

@@ -5,7 +5,7 @@ import Subscriptions
 
 /// The few operations on folders and links that a report needs, each with a sentence on failure.
 enum FileSystem {
-    /// What an entry of a folder is.
+    /// The kind of an entry of a folder.
     enum Entry {
         case nothing, folder, link, other
     }

@@ -17,7 +17,7 @@ package struct OutputFile: ~Copyable {
     private var path: String
     private var descriptor: FileDescriptor
     private let mayBePacked: Bool
-    /// What is not yet packed of a packed file's content; `nil` for a plain file.
+    /// The content of a packed file that is not packed yet; `nil` for a plain file.
     private var unpacked: [UInt8]?
     /// Of the packed bytes.
     private var packedHash = SHA256()
@@ -179,7 +179,7 @@ extension [UInt8] {
     }
 }
 
-/// What identifies the finished bytes of a file.
+/// The facts that identify the finished bytes of a file.
 package struct FileSeal: Hashable, Sendable {
     package var name: String
     /// In lowercase hexadecimal.

@@ -237,9 +237,9 @@ extension String {
 package struct FinishedReport: Hashable, Sendable {
     /// The run's folder.
     package var path: String
-    /// What `summary.txt` holds.
+    /// The text of `summary.txt`.
     package var summaryText: String
-    /// What the text was made from, to render it again with colour.
+    /// The source of the text, to render it again with colour.
     package var summary: RunSummary
     package var plan: PlanExcerpt?
     /// SHA-256 of `manifest.json`: the link of the chain that the next run continues.

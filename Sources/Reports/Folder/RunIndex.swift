@@ -143,7 +143,7 @@ struct RunIndex {
 }
 
 extension RunIndex {
-    /// What `index.csv` says of one run; all of it stands in the run's manifest too.
+    /// The line of one run in `index.csv`; the run's manifest has all of it as well.
     struct Line {
         var runID: String
         /// From the report folder, for example `2026-11-20/20261120T031704Z-7f3c9a`.
@@ -300,7 +300,7 @@ struct StoredManifest {
 package struct StoredNight: Sendable {
     /// Oldest first; the worker of each is its report folder.
     package private(set) var runs: [WorkerRun] = []
-    /// What could not be read, a sentence each.
+    /// The parts that could not be read, a sentence each.
     package private(set) var gaps: [String] = []
 
     /// - Parameters:

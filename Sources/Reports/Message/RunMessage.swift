@@ -1,6 +1,7 @@
 package import Subscriptions
 
-/// What people are told of a run when it has ended: what happened, what is new, and where the report is.
+/// The message to people about a run that has ended: what happened, what is new, and where the
+/// report is.
 ///
 /// It names no customer and no subscription: it leaves the house by mail or goes into a chat.
 package struct RunMessage: Hashable, Sendable {
@@ -39,7 +40,7 @@ package struct RunMessage: Hashable, Sendable {
     private let unfinished: Unfinished?
     private let reportPath: String?
     private let link: String?
-    /// What to give next, where no report says it.
+    /// The command to give next, where no report names it.
     private let nextCommand: String?
 
     /// The message of a run whose report is published.
@@ -185,7 +186,7 @@ package struct RunMessage: Hashable, Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What the run may have done to rows although no report of it is there.
+    /// Says what the run may have done to rows although no report of it exists.
     private static func changes(by run: Unfinished) -> [String] {
         let written =
             switch run.corrections {

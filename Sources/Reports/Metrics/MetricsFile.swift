@@ -11,7 +11,7 @@ package enum MetricsFile {
     /// Between job and apps in a file's name; no job's name has it there.
     private static let beforeApps = "@"
     private static let suffix = ".prom"
-    /// What most file systems let a name be, less what stands around the apps.
+    /// The longest name in most file systems, less the characters around the apps.
     private static let longestApps = 120
 
     /// Writes beside the file and renames, so that a reader meets the old figures or the new ones.
@@ -88,7 +88,7 @@ package enum MetricsFile {
         }
     }
 
-    /// What the label of its first sample names.
+    /// Returns the apps that the label of the first sample names.
     private static func apps(ofFile path: String) -> [String] {
         guard let bytes = FileSystem.contents(of: path) else { return [] }
         let text = String(decoding: bytes, as: UTF8.self)

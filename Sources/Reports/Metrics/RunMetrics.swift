@@ -7,7 +7,7 @@ package import Subscriptions
 /// while no run happens. Every sample has the label `job`, and those of a run for some apps alone have
 /// `apps`.
 package struct RunMetrics: Hashable, Sendable {
-    /// What the run's own summary does not hold.
+    /// Figures that the run's own summary does not have.
     package struct Standing: Hashable, Sendable {
         /// When a whole run of the job last ended with everything judged (0 or 2).
         package var lastSuccess: Timestamp?

@@ -52,7 +52,7 @@ struct Markup {
         bytes.append(contentsOf: "</\(name)>".utf8)
     }
 
-    /// What the program itself wrote: the document type, the style.
+    /// Appends text of the program itself: the document type, the style.
     mutating func verbatim(_ text: StaticString) {
         bytes.append(contentsOf: text.description.utf8)
     }
@@ -245,7 +245,7 @@ enum PageSection: String, CaseIterable {
 
 /// The one style of the page, and the policy that allows nothing else.
 enum PageStyle {
-    /// What a browser may load for the page: this style, and nothing of anywhere.
+    /// The content security policy: the page may load this style, and nothing else.
     static let policy =
         "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; form-action 'none'"
 

@@ -1,6 +1,7 @@
 import Subscriptions
 
-/// What Apple's signed notifications say to the business: the last whole day, and the days before it.
+/// Figures for the business from Apple's signed notifications: the last whole day, and the days
+/// before it.
 struct PageBusiness {
     private let view: BusinessView
 

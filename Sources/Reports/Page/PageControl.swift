@@ -287,7 +287,8 @@ struct PageProof {
         }
     }
 
-    /// What to write down: an empty ledger has no head yet, and what stands for one is in every chain.
+    /// Appends the digest to write down: an empty ledger has no head yet, and the value that
+    /// represents one is in every chain.
     private func appendAnchor(to list: inout Markup) {
         let isEmpty = summary.ledgerHead == LedgerEntry.firstPreviousHash
         let opening =

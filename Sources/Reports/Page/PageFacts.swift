@@ -1,6 +1,7 @@
 import Subscriptions
 
-/// What the page shows of a run, read once from its record; however long the lists, it stays small.
+/// The facts of a run that the page shows, read once from its record; it stays small, however long
+/// the lists.
 struct PageFacts {
     /// The most lines of each list; the files beside the page have all.
     enum Limit {
@@ -171,7 +172,7 @@ struct StatusPair: Hashable {
     }
 }
 
-/// What was measured beside the verdicts: how late notifications came, and how hard Apple was asked.
+/// Measurements next to the verdicts: how late notifications came, and how many calls were made.
 struct PageMeasures {
     /// A drawing: what it shows, its number of a run, and how that is written.
     typealias Chart = (

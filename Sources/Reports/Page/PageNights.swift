@@ -228,7 +228,7 @@ extension EarlierRun {
 
 /// A drawing of one number over the nights, with the same in words.
 struct NightBars {
-    /// What is counted, as the caption names it.
+    /// The name of the counted thing, as the caption has it.
     let title: String
     /// The oldest first; `nil` where nothing ran or nothing was counted.
     let values: [(day: String, value: Int64?)]

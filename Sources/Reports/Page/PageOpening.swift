@@ -352,7 +352,7 @@ struct Page {
     }
 }
 
-/// What the summary says, in the words of `summary.txt`.
+/// The parts of the summary, in the words of `summary.txt`.
 struct PageSummaries {
     let facts: PageFacts
 

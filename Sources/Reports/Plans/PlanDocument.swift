@@ -55,7 +55,7 @@ package struct PlanDocument: Hashable, Sendable {
     }
 }
 
-/// Why a file cannot be applied; the text says what happened and what to do next.
+/// The reason why a file cannot be applied; the text says what happened and what to do next.
 package enum PlanFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(String)
     /// The file is no plan (exit 65).
@@ -102,7 +102,7 @@ private struct MemberUnpacker {
 /// The state of reading a plan line by line.
 private struct PlanReading {
     let path: String
-    /// What the file begins with, to say what it is when it is no plan.
+    /// The beginning of the file, to say what it is when it is not a plan.
     private var opening: [UInt8] = []
     private var line: [UInt8] = []
     /// The newest whole line; only the next one tells whether it was the last.

@@ -81,7 +81,7 @@ package enum PlanListing {
         }
     }
 
-    /// The same for machines.
+    /// Returns the change for machines.
     package static func json(
         of correction: PlannedCorrection, fate: CorrectionFate
     ) -> CanonicalJSON {
@@ -102,13 +102,13 @@ extension PlanListing {
     /// About two lines of the summary.
     private static let mostCharacters = 165
 
-    /// What says most of a row that is inserted or deleted, in this order.
+    /// The columns that say most about a row that is inserted or deleted, in this order.
     private static let telling = [
         "product_id", "status", "expires_date", "grace_period_expires_date", "revocation_date",
         "purchase_date",
     ]
 
-    /// The same as `line`, with as many columns as two lines of the summary hold.
+    /// Returns `line` with as many columns as two lines of the summary have room for.
     ///
     /// - Parameters:
     ///   - correction: What is planned.

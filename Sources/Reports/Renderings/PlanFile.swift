@@ -72,7 +72,8 @@ extension ReportFile {
         }
     }
 
-    /// What takes an entry back: `before` must stand in the row now, `after` comes in its place.
+    /// Returns the change that reverts an entry: `before` must be in the row now, `after` replaces
+    /// it.
     private static func inverse(of entry: LedgerEntry) -> [String: CanonicalJSON] {
         [
             "action": .string(entry.inverse.rawValue),

@@ -7,9 +7,10 @@ struct ReportSource: Sendable {
     let context: ReportContext
     /// The folder as `summary.txt` names it.
     let shownPath: String
-    /// What would be changed; `nil` unless the run was not to write.
+    /// The planned changes; `nil` unless the run was not to write.
     let plan: PlanExcerpt?
-    /// What the page shows, where that was read before the run's end; the page reads it otherwise.
+    /// The facts for the page, where they were read before the run's end; otherwise the page reads
+    /// them.
     var pageFacts: PageFacts?
 
     /// - Throws: What reading the plan of a check throws.

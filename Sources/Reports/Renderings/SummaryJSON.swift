@@ -292,7 +292,7 @@ extension CauseCluster {
     }
 }
 
-/// What was counted and measured, for machines.
+/// The counts and measurements, for machines.
 extension RunSummary {
     /// The control totals by app; null where they were not counted.
     var controlJSON: CanonicalJSON {

@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension Table where Record == BusinessView.Line {
-    /// What Apple's notifications said to the business.
+    /// The table of events that Apple's notifications report.
     static func business(in runID: String) -> Table {
         Table([
             ("run_id", { _ in .own(runID) }),

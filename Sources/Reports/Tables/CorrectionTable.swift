@@ -13,9 +13,9 @@ struct ChangedField {
     var derivation: String?
 }
 
-/// What the lines of one correction share; an object, because each of them has it.
+/// The common part of the lines of one correction; an object, because each of them has it.
 private final class CorrectedRow: Sendable {
-    /// What was written, or what would be written as the next entry.
+    /// The entry that was written, or that would be written next.
     let entry: LedgerEntry
     let fate: CorrectionFate
     let isWritten: Bool
@@ -38,7 +38,7 @@ private final class CorrectedRow: Sendable {
         isWritten = false
     }
 
-    /// What only an entry of the ledger states.
+    /// A cell that only an entry of the ledger fills.
     func written(_ cell: (LedgerEntry) -> Cell) -> Cell { isWritten ? cell(entry) : .null }
 }
 
@@ -180,7 +180,7 @@ struct CorrectedStatus {
     }
 }
 
-/// What a status follows from in one of the two payloads, by Apple's names.
+/// The fields of one payload from which a status follows, by Apple's names.
 ///
 /// The payload was verified before it was kept; here it is only shown.
 private struct SignedPart: Decodable {

@@ -5,7 +5,7 @@ import Subscriptions
 ///
 /// `corrections.jsonl` has a line for each of them.
 struct FillTotal {
-    /// What stands in the column `field` of the line.
+    /// The value of the column `field` in the line.
     static let field = "fills_and_new_periods"
 
     let runID: String
@@ -26,7 +26,7 @@ struct FillTotal {
             entry.rowAction)
     }
 
-    /// The same of a correction that is only planned.
+    /// Counts a correction that is only planned.
     mutating func take(_ correction: PlannedCorrection) -> Bool {
         take(
             isRevert: correction.undoOf != nil, correction.kinds, correction.changes,

@@ -37,7 +37,7 @@ struct CauseLines {
         }
     }
 
-    /// What is said of those that are not told; `nil` where all are.
+    /// The sentence about the causes that are left out; `nil` where none is.
     var others: String? {
         let others = causes.dropFirst(Self.told)
         guard !others.isEmpty else { return nil }

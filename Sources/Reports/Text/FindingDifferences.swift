@@ -1,8 +1,9 @@
 package import Subscriptions
 
-/// What differs between the findings of two runs: for people one line each, for machines one object each.
+/// The differences between the findings of two runs: for people one line each, for machines one
+/// object each.
 package struct FindingDifferences: Sendable {
-    /// What became of a finding from one run to the next.
+    /// The change of a finding from one run to the next.
     package enum Change: String, Hashable, Sendable, CaseIterable {
         /// Only the later run lists it.
         case new
@@ -55,7 +56,7 @@ package struct FindingDifferences: Sendable {
         ] + [before, after].compactMap(\.partNotice)
     }
 
-    /// The same for machines.
+    /// The differences for machines.
     package var json: CanonicalJSON {
         .object([
             "change": .string("totals"), "from": .string(before.header.runID),
@@ -163,7 +164,8 @@ package struct FindingDifference: Hashable, Sendable {
 }
 
 extension RunSummary {
-    /// Why a finding that the run does not list may still be open; `nil` where the run checks every row that its job has.
+    /// The reason why a finding that the run does not list may still be open; `nil` where the run
+    /// checks every row that its job has.
     fileprivate var partNotice: String? {
         if !header.narrowing.isEmpty {
             return

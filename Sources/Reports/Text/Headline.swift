@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// What happened, in one sentence with the exit status.
+/// The result of a run in one sentence with the exit status.
 struct Headline {
     let text: String
     let ink: Ink
@@ -65,7 +65,7 @@ private struct Facts {
     let newCritical: Int
     /// The guards that stopped the run, by name.
     let guards: String
-    /// What of Apple's histories was not read; empty for nothing.
+    /// The part of Apple's histories that was not read; empty for none.
     let unread: String
 
     init(_ summary: RunSummary) {

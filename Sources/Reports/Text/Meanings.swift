@@ -1,7 +1,7 @@
 import Subscriptions
 
 extension UndecidedReason {
-    /// Why a row was not judged, in a few words.
+    /// The reason why a row was not checked, in a few words.
     var meaning: String {
         switch self {
         case .inFlight: "Apple changed it too recently; the next run checks it again"
@@ -25,7 +25,7 @@ extension UndecidedReason {
 }
 
 extension ExclusionReason {
-    /// Why a row was left out, in a few words.
+    /// The reason why a row was excluded, in a few words.
     var meaning: String {
         switch self {
         case .inFlight: "signed more recently than the job's settle time"
@@ -50,7 +50,7 @@ extension CorrectionFate {
 }
 
 extension Direction {
-    /// Whom it harms.
+    /// The party that the difference harms.
     var meaning: String {
         switch self {
         case .customerLoses: "to the harm of customers"
@@ -61,7 +61,7 @@ extension Direction {
 }
 
 extension ExitStatus {
-    /// What to do about it; `nil` when there is nothing to do.
+    /// The advice; `nil` when there is nothing to do.
     var advice: String? {
         switch self {
         case .ok: nil
@@ -99,8 +99,8 @@ extension ExitStatus {
 }
 
 extension RunSummary {
-    /// What an exit status means of this run, which came so far as to report: it has its settings, its
-    /// key and the lock.
+    /// Returns the meaning of an exit status for this run, which has a report and therefore had its
+    /// settings, its key and the lock.
     func meaning(of status: ExitStatus) -> String {
         switch status {
         case .denied: "Apple refuses the key (401)"

@@ -37,7 +37,7 @@ package struct NightSummary: Sendable {
 
     private let day: String
     private let runs: [Run]
-    /// Why runs of other workers may be missing; `nil` where none is.
+    /// The reason why runs of other workers may be missing; `nil` where none is.
     private let gap: String?
 
     /// - Parameters:
@@ -193,7 +193,7 @@ extension NightSummary.Share {
 }
 
 extension RunSummary {
-    /// What it came to, in numbers that can be added to those of other runs.
+    /// The run's totals, in numbers that can be added to those of other runs.
     package var sums: RunSums {
         RunSums(
             corrected: corrections[.applied] ?? 0, open: count(of: WorstFindings.openStates),

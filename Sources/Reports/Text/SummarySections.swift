@@ -89,7 +89,7 @@ enum SummarySections {
             ink: strangers > 0 ? .notable : .plain)
     }
 
-    /// Why rows were not judged, or left out.
+    /// Shows why rows were not checked, or were excluded.
     static func undecided(_ summary: RunSummary) -> Section {
         var section = Section(title: "NOT CHECKED", headings: ["rows", "why"], numbers: [1])
         for reason in UndecidedReason.allCases {
@@ -180,8 +180,8 @@ extension SummarySections {
     /// of them, and from which share of the judged rows.
     private static let partialTable = (findings: 5, share: 0.05)
 
-    /// What to do where many purchases of known customers are not in the table; `nil` where they are
-    /// few.
+    /// Returns advice where many purchases of known customers are not in the table; `nil` where
+    /// they are few.
     static func importAdvice(_ summary: RunSummary) -> String? {
         let missing = summary.findings.filter {
             $0.kind == .missingLocally && $0.state != .corrected && $0.state != .acknowledged
@@ -197,7 +197,7 @@ extension SummarySections {
             + "them one by one. If the table is complete, a run that writes inserts them."
     }
 
-    /// What to do about the exit status.
+    /// Returns the advice for the exit status.
     ///
     /// A run is incomplete for several reasons, and only rows that were undecided are asked again by
     /// themselves.
@@ -229,7 +229,7 @@ extension SummarySections {
 }
 
 extension RunSummary {
-    /// What is known of the ids where the list of those that Apple does not find is empty.
+    /// The answers about ids, where the list of those that Apple does not find is empty.
     var answersAboutIDs: String {
         let questions = conclusion.calls.filter {
             $0.endpoint != "notification_history" && $0.calls > 0
@@ -320,7 +320,8 @@ extension SummarySections {
         return section
     }
 
-    /// What the evidence takes: bytes for each signed statement, as kept and as Apple sent it.
+    /// Shows the size of the evidence: bytes for each signed statement, as stored and as Apple sent
+    /// it.
     static func evidence(_ summary: RunSummary) -> Section {
         let cost = summary.evidence
         var section = Section(
@@ -379,7 +380,7 @@ extension SummarySections {
         Section(title: "MESSAGES", sentences: summary.conclusion.messages)
     }
 
-    /// What to do next, as far as the exit status says.
+    /// Shows what to do next, as far as the exit status says.
     static func next(_ summary: RunSummary) -> Section {
         var sentences: [String] = []
         if let sentence = importAdvice(summary) { sentences.append(sentence) }
@@ -417,7 +418,7 @@ extension CauseCluster {
 }
 
 extension SummarySections {
-    /// Why Apple was asked, how many rows nobody had to ask about, and what is left.
+    /// Shows why Apple was asked, how many rows needed no question, and how many are left.
     static func coverage(_ summary: RunSummary) -> Section {
         var section = Section(
             title: "QUESTIONS", headings: ["rows", "left", "why"], numbers: [1, 2])
@@ -463,7 +464,7 @@ extension SummarySections {
         return section
     }
 
-    /// What the sample says about the rows that nobody asked about.
+    /// Shows the bound of the sample for the rows that were not checked.
     static func remainingRisk(_ summary: RunSummary) -> Section {
         var section = Section(title: "REMAINING RISK")
         guard let coverage = summary.conclusion.coverage, let quiet = coverage.quiet else {
@@ -520,7 +521,7 @@ extension RunCoverage.Sample {
         return "Of the \(drawn.grouped) drawn: " + parts.joined(separator: ", ") + "."
     }
 
-    /// What was found of the drawn rows, as the end of a sentence.
+    /// The result for the drawn rows, as the end of a sentence.
     fileprivate var outcome: String {
         let differ = "\(differing.grouped) \(differing == 1 ? "differs" : "differ")"
         guard let notJudged else {

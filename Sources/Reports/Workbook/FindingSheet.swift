@@ -9,7 +9,7 @@ struct FindingSheet {
 
     private struct Column: Sendable {
         let name: String
-        /// What its cells are called, without the row.
+        /// The column letters of its cells, without the row.
         var letters = ""
         let cell: @Sendable (ReportedFinding) -> WorkbookCell
     }

@@ -321,7 +321,7 @@ struct StoredArchive {
     /// 1980-01-01, the first day that the format has.
     private static let day: UInt16 = 0x0021
 
-    /// What a local header and the directory say alike.
+    /// Appends the part that a local header and the directory share.
     private static func append(_ entry: Entry, to bytes: inout [UInt8]) {
         bytes.appendLittleEndian(version)
         // Flags, method "stored", time.

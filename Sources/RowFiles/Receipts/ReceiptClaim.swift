@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Subscriptions
 
-/// What a receipt claims, read without a look at its signature.
+/// The claims of a receipt, read without checking its signature.
 ///
 /// Nothing of it is believed: it says which subscriptions Apple is to be asked about, and what it says
 /// of app and environment can only keep a line from being loaded.
@@ -112,7 +112,7 @@ extension ReceiptClaim {
         }
     }
 
-    /// What is signed: in `SignedData` the content of its `encapContentInfo`.
+    /// Returns the signed content: in `SignedData` the content of its `encapContentInfo`.
     private static func payload(of bytes: ArraySlice<UInt8>) throws(BadField) -> ArraySlice<UInt8> {
         typealias Identifier = BERReader.Identifier
         var file = BERReader(bytes)

@@ -20,7 +20,7 @@ package enum ReceiptField: String, NamedColumn {
     }
 }
 
-/// What a line with a receipt comes to.
+/// The rows that a line with a receipt gives.
 package struct ReceiptRows: Sendable {
     /// A row without a status for each subscription that the receipt names.
     package var rows: [LocalSubscription]
@@ -89,7 +89,8 @@ extension ReceiptRows {
         otherPurchases = claim.otherPurchases
     }
 
-    /// What the line says, or else the receipt; they must not contradict each other.
+    /// Returns the value of the line, or otherwise of the receipt; they must not contradict each
+    /// other.
     private static func agreed(
         _ field: ReceiptField, _ ours: String?, _ claimed: String?
     ) throws(BadField) -> String? {
@@ -101,7 +102,8 @@ extension ReceiptRows {
 }
 
 extension AppResolution {
-    /// The same, for a line that must be of a configured app: Apple is asked about it.
+    /// Resolves the app of a line that must be of a configured app, because Apple is asked about
+    /// it.
     fileprivate func resolve(
         receiptOf bundleID: String?, in environment: String?
     ) throws(BadField) -> (bundleID: String, environment: String) {

@@ -197,8 +197,8 @@ struct QueueUpdate: Sendable {
                 AND c.superseded_by IS NULL AND c.fate <> 'applied')
         """
 
-    /// That Apple's answer about the row `p` may be wrong once: it holds no verified statement about
-    /// the row, or one that is older than the statement for which Apple was asked.
+    /// SQL for whether Apple's answer about the row `p` may be wrong once: it has no verified
+    /// statement about the row, or one that is older than the statement for which Apple was asked.
     private static let isDoubtful = """
         (p.is_doubtful = 1 OR p.asked_because IS NOT NULL AND EXISTS (
             SELECT 1 FROM trueup_agenda AS d WHERE d.bundle_id = p.bundle_id
@@ -261,8 +261,8 @@ struct QueueUpdate: Sendable {
     }
 }
 
-/// What a run took off the agenda before it was killed in its conclusion, of a checkpoint that no run
-/// resumes.
+/// Checks that a run took off the queue before it was killed in its conclusion, of a checkpoint
+/// that no run resumes.
 ///
 /// The conclusion works in chunks before the run's last transaction, and only that one lets its
 /// findings count. So every row with a finding of such a checkpoint is asked about again.
@@ -449,8 +449,8 @@ struct RestingQuestions: Sendable {
                 .multipliedReportingOverflow(by: Milliseconds.perDay).partialValue)
     }
 
-    /// That a line has rested long enough at the time `now`, in SQL; under a clock that was set back,
-    /// too.
+    /// Returns SQL for whether a line has waited long enough at the time `now`, also under a clock
+    /// that was set back.
     static func isOver(at now: Timestamp) -> String {
         "(not_before <= \(now.unixMilliseconds) OR not_before > \(end(after: now).unixMilliseconds))"
     }

@@ -88,7 +88,8 @@ struct ScheduledPass {
         """
     }
 
-    /// That the row `p` was to be asked about for the reason of the question that judged it.
+    /// SQL for whether the row `p` was to be checked for the reason of the question that checked
+    /// it.
     private static let hasOwnQuestion = """
         EXISTS (SELECT 1 FROM trueup_passes AS w
             WHERE w.pass_id = p.pass_id AND w.covers_every_row = 1)
@@ -287,7 +288,8 @@ struct SweepOrder {
         return (lasting, ended)
     }
 
-    /// That no clock asks about the row before its word reaches the allowed age, `?2`.
+    /// SQL for whether no due time leads to a check of the row before its statement reaches the
+    /// allowed age, `?2`.
     private static let waitsForSweep = """
         (clock IS NULL OR clock > ifnull(signed_date, asked_at) + ?2)
         """

@@ -29,7 +29,7 @@ struct TableScan: Sendable {
     /// The columns of the key in the order of the primary key.
     private static let key = [2, 1, 0]
 
-    /// What stands beside the rows is looked up only where anything does.
+    /// Returns the columns; those of a second table are read only where that table has rows.
     private static func columns(paysElsewhere: Bool) -> String {
         let values = compared.map { field in
             paysElsewhere || SubscriptionField.stored.contains(field)

@@ -14,7 +14,8 @@ package final class BooksMirror: Sendable {
         var sequences: [[BooksValue]] = []
         /// Whether the server has committed the transaction at hand.
         var isAhead = false
-        /// Why the copy did not commit what the server has: it is of no use any more.
+        /// The reason why the cache did not commit what the server has, so that it is of no use any
+        /// more.
         var failure: StoreError?
     }
 
@@ -104,7 +105,7 @@ struct CopyMark {
         }
     }
 
-    /// What is written to the file alone makes it a copy of nothing.
+    /// Ends the mirroring: a file that is written to alone is not a copy of anything.
     func remove() throws {
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_books_copy)") == true
         else { return }
@@ -312,7 +313,8 @@ struct ChangeCapture: Sendable {
         for watched in watched { try db.execute(sql: watched.making) }
     }
 
-    /// What was changed since the last call, as it stands now; within the transaction that did it.
+    /// Returns the changes since the last call, with the present values; called within the
+    /// transaction that made them.
     func takeChanges(_ db: Database) throws -> [BooksChange] {
         let touched = watched.enumerated().map { index, watched in
             "SELECT \(index) WHERE EXISTS (SELECT 1 FROM temp.\(watched.notes))"

@@ -62,8 +62,8 @@ struct RunCauses {
     }
 }
 
-/// Why planned corrections were held back: the subscription that continues the access they end
-/// is not in the table.
+/// The reasons why planned corrections were deferred: the subscription that continues the access
+/// they end is not in the table.
 struct HeldBackCauses: Sendable {
     let run: RunReference
 

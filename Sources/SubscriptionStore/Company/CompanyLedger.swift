@@ -6,8 +6,8 @@ package import Subscriptions
 extension SQLiteStore {
     private static let entriesPerPage = 100
 
-    /// What the ledger beside the company's table lacks of these books, with what to do; it only
-    /// looks.
+    /// Returns what the ledger next to the company's table lacks of trueup's database, with what to
+    /// do; it only reads.
     ///
     /// - Parameter company: The table that the rows here are a copy of.
     /// - Returns: `nil` where its ledger has the newest entry that both must have, or goes on behind it:
@@ -220,8 +220,8 @@ extension SQLiteStore {
 /// An entry of the ledger that the books have not noted as shown by a report.
 package struct UnreportedEntry: Hashable, Sendable {
     package var entry: LedgerEntry
-    /// What it rests on and the books have neither as a payload nor as a tombstone: they were put
-    /// back to a state before it was written.
+    /// The evidence that the entry rests on and trueup's database has neither as a payload nor as a
+    /// tombstone: it was restored to a state before the entry was written.
     package var lacking: [EvidenceDigest]
 }
 

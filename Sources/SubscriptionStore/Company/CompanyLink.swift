@@ -15,7 +15,7 @@ package struct CompanyLink: Sendable {
         self.mapping = mapping
     }
 
-    /// What a person should know of changes that the company's database refused, in sentences.
+    /// The changes that the company's database refused, in sentences for a person.
     package var remarks: [String] { refusals.remarks }
 }
 
@@ -283,8 +283,8 @@ package protocol CompanyDatabase: CompanySchema {
     /// How much of a second the mapped columns keep; known after `check`.
     var precision: TimePrecision { get }
 
-    /// What keeps a run that writes from preparing our ledger there, with what mends it; `nil` for
-    /// nothing. It only looks.
+    /// Returns what keeps a run that writes from preparing trueup's ledger there, with the fix;
+    /// `nil` for nothing. It only reads.
     func obstacleToLedger() throws(StoreError) -> String?
 
     /// Declares that these books take the place of others that are lost.
@@ -308,7 +308,8 @@ package protocol CompanyDatabase: CompanySchema {
     /// The row of a key as it stands, outside of any transaction of ours; `nil` for none.
     func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?
 
-    /// What the columns that tell apps apart hold in rows of other apps, each combination once.
+    /// Returns the values of the columns that tell apps apart, in rows of other apps, each
+    /// combination once.
     func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]]
 
     /// The rows with an original transaction id under some apps, as `apps(besides:)` found these.

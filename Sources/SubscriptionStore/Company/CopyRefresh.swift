@@ -299,7 +299,8 @@ struct DoubledKeys {
 
 /// The copy of the company's own table, where a mapping names one.
 extension SQLiteStore {
-    /// What the copy is of; `nil` where the rows stand here alone.
+    /// Returns the table from which the rows were imported; `nil` where the rows are stored here
+    /// alone.
     package func copyState() throws(StoreError) -> CopyState? {
         try view("reading what the rows are a copy of") { db in
             try Row.fetchOne(

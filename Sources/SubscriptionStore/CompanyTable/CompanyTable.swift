@@ -304,7 +304,8 @@ enum OtherPayments {
 }
 
 extension SubscriptionField {
-    /// What reads the column in a query over `subscriptions`, by the name of that table there.
+    /// Returns SQL that reads the column in a query over `subscriptions`, by the name of that table
+    /// there.
     func expression(of row: String) -> String {
         Self.stored.contains(self)
             ? "\(row).\(rawValue)" : "\(OtherPayments.paidUntil(of: row)) AS \(rawValue)"
@@ -357,7 +358,7 @@ struct StoredKey: Hashable, Sendable {
     static let first = StoredKey(
         SubscriptionKey(bundleID: "", environment: "", originalTransactionID: ""))
 
-    /// What to compare the primary key with in SQL, to go with `arguments`.
+    /// The SQL to compare the primary key with, to go with `arguments`.
     ///
     /// SQLite finds its place by the whole key only when it is compared with plain parameters.
     var marks: String { "(" + parts.map(\.mark).joined(separator: ", ") + ")" }

@@ -151,14 +151,14 @@ struct NewDatabase {
     }
 }
 
-/// What this user may do with the database and with the files that SQLite keeps beside it.
+/// The rights of this user to the database and to the files that SQLite keeps next to it.
 extension DatabaseFile {
     /// Where the file itself lies: SQLite follows links before it looks for its log.
     private var realPath: String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
 
     private var folder: String { URL(fileURLWithPath: realPath).deletingLastPathComponent().path }
 
-    /// What to say where the folder of the database is not there; `nil` where it is.
+    /// The message for a missing folder of the database; `nil` where it exists.
     var missingFolder: String? {
         guard !FileManager.default.fileExists(atPath: folder) else { return nil }
         return "The folder \(folder) of the database is not there. Nothing was changed. Correct "
@@ -221,7 +221,7 @@ extension DatabaseFile {
         return number(at: 60)
     }
 
-    /// Why a database that is there could not be opened.
+    /// Returns why an existing database could not be opened.
     func openingFailure(_ error: any Error, doing: String) -> StoreError {
         let refusals: [ResultCode] = [.SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM]
         guard let database = error as? DatabaseError, refusals.contains(database.resultCode),
@@ -256,7 +256,8 @@ extension DatabaseFile {
     }
 }
 
-/// Why a run could not use one of the files beside the database, and what to do about it.
+/// The reason why a run could not use one of the files next to the database, and what to do about
+/// it.
 package struct FileObstacle: Hashable, Sendable {
     package let text: String
     /// As an imperative, without a full stop.
@@ -266,17 +267,19 @@ package struct FileObstacle: Hashable, Sendable {
     private static let partsOfDatabase = ["-wal", "-shm", "-journal"]
     private static let locks = ["-lock", "-tell-lock"]
 
-    /// What is in the way of a run among its own files and SQLite's; `nil` where nothing is.
+    /// Returns what is in the way of a run among its own files and SQLite's; `nil` where nothing
+    /// is.
     static func beside(_ path: String) -> FileObstacle? {
         (locks + partsOfDatabase).lazy.compactMap { at(path, $0) }.first
     }
 
-    /// The same among what belongs to the database alone, without which it does not even open.
+    /// Returns the obstacle among the files of the database alone, without which it does not even
+    /// open.
     static func amongParts(ofDatabaseAt path: String) -> FileObstacle? {
         partsOfDatabase.lazy.compactMap { at(path, $0) }.first
     }
 
-    /// What to do about a file that this user may not write.
+    /// Returns what to do about a file that this user may not write.
     ///
     /// - Parameters:
     ///   - file: The file.
@@ -304,7 +307,8 @@ package struct FileObstacle: Hashable, Sendable {
 }
 
 extension SQLiteStore {
-    /// Why a run could not use one of the files beside the database: its locks and its log.
+    /// Returns why a run could not use one of the files next to the database: its locks and its
+    /// log.
     ///
     /// Nothing is made or changed.
     ///

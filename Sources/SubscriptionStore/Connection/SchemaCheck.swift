@@ -327,8 +327,8 @@ struct SchemaParts {
     }
 }
 
-/// What compare-and-set relies on in a table of the company's: its primary key, and that text is
-/// equal only where it is the same byte for byte.
+/// The properties of a company's table on which compare-and-set relies: its primary key, and that
+/// texts are equal only where they are the same byte for byte.
 struct TableShape {
     private let table: String
     /// In the order of the primary key.
@@ -372,7 +372,7 @@ struct TableShape {
         }
     }
 
-    /// What is not as expected, in words; `nil` where all is.
+    /// Returns the difference from the expected shape, in words; `nil` where there is none.
     func difference(from expected: TableShape) -> String? {
         if key != expected.key {
             let found = key.isEmpty ? "none" : "(\(key.joined(separator: ", ")))"

@@ -315,7 +315,8 @@ extension StoreError {
         }
     }
 
-    /// Why the books could not commit what the company's database had committed just before.
+    /// The error where trueup's database could not commit what the company's database had committed
+    /// just before.
     ///
     /// - Parameters:
     ///   - error: What SQLite said.
@@ -329,7 +330,8 @@ extension StoreError {
                 + "\(Self.quote(error))")
     }
 
-    /// Why a copy could not commit what the server of the books has committed.
+    /// The error where a local cache could not commit what the server of trueup's database has
+    /// committed.
     init(_ error: DatabaseError, ofCopyAt path: String, doing: String) {
         self = .notWritten(
             "The local cache of trueup's database, \(path), could not be written while \(doing). The "
@@ -338,7 +340,8 @@ extension StoreError {
         )
     }
 
-    /// The same as for SQLite where the server that the books stand on did not commit them.
+    /// Returns the error where the server of trueup's database did not commit the entries; the same
+    /// as for SQLite.
     func behind(_ entries: ClosedRange<Int64>) -> StoreError {
         let standing =
             "\(description) Your database had committed corrections just before "

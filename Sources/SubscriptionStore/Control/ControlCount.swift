@@ -181,7 +181,7 @@ struct ControlGroups: Hashable {
         joinsOthers && !configured.contains(app) ? Self.others : app
     }
 
-    /// The same sums by group.
+    /// Returns these sums by group.
     func joined(_ sums: [[String]: ControlSums]) -> [[String]: ControlSums] {
         Dictionary(sums.map { (group(of: $0.key), $0.value) }, uniquingKeysWith: +)
     }
@@ -278,7 +278,7 @@ struct GroupedSums {
     }
 }
 
-/// What entries of the ledger changed of the control totals, by app.
+/// The changes of the control totals by entries of the ledger, by app.
 struct LedgerEffects {
     let db: Database
 

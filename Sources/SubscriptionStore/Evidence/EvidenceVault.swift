@@ -13,7 +13,7 @@ struct EvidenceVault {
 
     init(db: Database) { self.db = db }
 
-    /// What the last payload was stored with: nearly always that of the next one, too.
+    /// The headers of the last payload: nearly always those of the next one as well.
     ///
     /// A vault lives no longer than a transaction, so nothing of it is undone beneath it.
     private final class Last {
@@ -222,7 +222,7 @@ struct CompactPayload {
         self.init(jws, decoded)
     }
 
-    /// The same for a text that has been decoded.
+    /// Takes the parts of a text that has been decoded.
     init?(_ jws: Data, _ decoded: Decoded) {
         guard let signature = Base64URL.decode(decoded.segments.signature),
             signature.count == Self.signatureBytes

@@ -356,8 +356,8 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// Why there is nothing to render of a name that is a declared restore's and no run's; `nil` for any
-    /// other name.
+    /// Returns why a name cannot be rendered that belongs to a declared restore and not to a run;
+    /// `nil` for any other name.
     static func declaration(
         reportedAs runID: String, _ db: Database
     ) throws -> String? {

@@ -1,7 +1,7 @@
 import GRDB
 package import Subscriptions
 
-/// What would become of a planned correction now.
+/// The fate that a planned correction would have now.
 struct PlanForecast {
     let db: Database
     let plan: String

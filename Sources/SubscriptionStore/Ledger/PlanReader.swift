@@ -270,8 +270,8 @@ struct PlanCount {
             arguments: [passID]) ?? 0
     }
 
-    /// What the last complete run of the same job tied out to: for the same apps, where the pass is
-    /// for some apps alone.
+    /// Reads the totals of the last complete run of the same job: for the same apps, where the
+    /// checkpoint is for some apps alone.
     private func lastRun() throws -> RunTotals? {
         let narrowing =
             try String.fetchOne(
@@ -474,7 +474,7 @@ struct PlanStaging {
     }
 }
 
-/// What earlier runs planned and wrote, for a run that works that off or takes it back.
+/// The plans and corrections of earlier runs, for a run that applies or reverts them.
 extension SQLiteStore {
     /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
     /// written under this plan before counts as applied.

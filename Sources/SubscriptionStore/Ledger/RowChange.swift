@@ -63,7 +63,8 @@ struct RowChange {
         return .applied
     }
 
-    /// What finds the row as it was read; `nil` where it changed since, or rests on a later statement.
+    /// Returns the condition that finds the row as it was read; `nil` where it changed since, or
+    /// rests on a later statement.
     private func unmoved(_ key: SubscriptionKey, version: Int64) throws -> Condition? {
         let condition = asItWasRead(
             columns(leavingOut: []),
@@ -437,8 +438,8 @@ struct CurrentRow: Equatable {
     }
 }
 
-/// What a correction that was taken back leaves to be done: its findings are true again, as far as
-/// anybody knows, and the next run asks about the row.
+/// The follow-up of a reverted correction: its findings are true again, as far as is known, and the
+/// next run checks the row.
 struct RevertedCorrection {
     let db: Database
     /// The ledger entry that was taken back.

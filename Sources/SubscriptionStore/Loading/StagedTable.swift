@@ -38,8 +38,8 @@ struct StagedTable: Sendable {
     /// Which columns a line gives, as bits in the order of `columns`; null for those of the file.
     private static let given = "trueup_given"
 
-    /// What bytes are shown as, so that loading what was exported leaves them as they are: the
-    /// bytes, their storage class, and whether any form is a value of their column.
+    /// A function that returns how bytes are shown, so that loading an export leaves them as they
+    /// are: from the bytes, their storage class, and whether any form is a value of their column.
     static let shownText = DatabaseFunction("trueup_shown", argumentCount: 3, pure: true) {
         values in
         guard let bytes = Data.fromDatabaseValue(values[0]) else { return nil }
@@ -108,8 +108,8 @@ struct StagedTable: Sendable {
     /// Whether a line may not change the stored row.
     var isOlder: String { isMeasured ? "(\(isOlderThanRow) OR \(isOutdated))" : isOlderThanRow }
 
-    /// What the stored row rests on is newer, or the line does not say what it rests on; a date more
-    /// than a day in the future counts as none.
+    /// SQL for whether the stored row rests on a newer statement, or the line does not state its
+    /// own; a date more than a day in the future counts as none.
     private var isOlderThanRow: String {
         "(typeof(t.signed_date) = 'integer' AND t.signed_date <= \(Self.lastPossible) "
             + "AND (s.signed_date IS NULL OR s.signed_date < t.signed_date)\(restsOnStatement))"
@@ -251,7 +251,7 @@ extension StagedTable {
         return "(SELECT o.\(beside.column) FROM main.\(beside.table) AS o WHERE \(isOfRow))"
     }
 
-    /// What writes the column, for new rows too; `nil` where the file does not have it.
+    /// The SQL that writes the column, also in new rows; `nil` where the file does not have it.
     ///
     /// Not counted here: a row of the table and what stands beside it are one.
     var writesBeside: [String]? {

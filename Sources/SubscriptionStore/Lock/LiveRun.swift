@@ -252,7 +252,7 @@ struct RunFile: Sendable {
 
     func remove() { _ = unsafe unlink(path) }
 
-    /// What root writes must be readable for the job, which belongs to the database's owner.
+    /// Makes a file that root wrote readable for the job, which belongs to the database's owner.
     private func giveToOwnerOfFolder(_ descriptor: Int32) {
         guard geteuid() == 0 else { return }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

@@ -396,7 +396,7 @@ enum Schema {
         ) WITHOUT ROWID;
         """
 
-    /// What is known of ids from run to run.
+    /// Facts about ids that are kept from run to run.
     static let knownIDs = """
         -- Subscriptions that Apple does not know, and on how many days it said so.
         CREATE TABLE trueup_absences (
@@ -485,7 +485,7 @@ enum Schema {
         ) WITHOUT ROWID;
         """
 
-    /// What must be checked and why, and when each row was checked last.
+    /// The checks that are pending and why, and when each row was checked last.
     ///
     /// `reason` is the position of a reason among all (docs/delta.md), `turn` that of a question.
     static let agenda = """
@@ -558,7 +558,7 @@ enum Schema {
         CREATE TABLE trueup_rounds (job TEXT PRIMARY KEY, began INTEGER NOT NULL) WITHOUT ROWID;
         """
 
-    /// What all processes on this database use of Apple's quota together.
+    /// The part of Apple's quota that all processes on this database use together.
     static let quota = """
         -- Calls that were booked before they were made, by the UNIX second at which their bucket
         -- begins; only the last hour is kept.

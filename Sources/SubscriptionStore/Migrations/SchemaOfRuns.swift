@@ -1,6 +1,6 @@
 /// The tables of checkpoints and runs.
 extension Schema {
-    /// What a checkpoint has checked and planned so far; it outlives a killed process.
+    /// The rows that a checkpoint has checked and planned so far; it outlives a killed process.
     ///
     /// `superseded_by`, `staged_by` and `fate_by` hold the sequence number of the run that brought
     /// the change, so that the record of an earlier run of the same checkpoint stays as it was.
@@ -184,7 +184,7 @@ extension Schema {
         ) WITHOUT ROWID;
         """
 
-    /// What a checkpoint read of Apple's notification history.
+    /// The part of Apple's notification history that a checkpoint read.
     static let checkpointHistory = """
         CREATE TABLE trueup_pass_recovered (
             pass_id INTEGER NOT NULL,

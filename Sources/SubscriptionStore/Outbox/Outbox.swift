@@ -153,7 +153,7 @@ extension Timestamp {
 }
 
 extension OutboxTotals {
-    /// That the event `o` waits, and no older one of its subscription.
+    /// SQL for whether the event `o` waits, and no older one of its subscription.
     fileprivate static let isNext = """
         o.told_at IS NULL AND o.given_up_at IS NULL
             AND NOT EXISTS (

@@ -117,8 +117,9 @@ struct PassOpening {
                 """, arguments: [passID]) ?? false
     }
 
-    /// What an earlier run of the pass took over as open may be looked at after all; what it owed is
-    /// told once its report stands; a notification that another run has recovered since is that one's.
+    /// Forgets open findings that an earlier run of the checkpoint adopted: their rows may be
+    /// checked after all, its own are reported once its report is published, and a notification
+    /// that another run has recovered since belongs to that run.
     private func forgetCarried(in passID: Int64, by sequence: Int64, isTold: Bool) throws {
         try db.execute(
             sql: """
@@ -468,7 +469,7 @@ struct PassChunks: Sendable {
             arguments: [first, passID])
     }
 
-    /// That a row belongs to the pass, to go with `passID`.
+    /// Returns SQL for whether a row belongs to the checkpoint, to go with `passID`.
     ///
     /// Without the plus SQLite would take the index of the pass and sort all of it each time.
     func isOfPass(_ name: String) -> String { "+\(name).pass_id = ?" }

@@ -160,7 +160,7 @@ struct ChunkedConclusion: Sendable {
         ).execute(arguments: [run.sequence] + arguments)
     }
 
-    /// Why an unreached row is undecided, by its app.
+    /// SQL for the reason why an unreached row is undecided, by its app.
     private var reasonOfUnreached: (sql: String, arguments: StatementArguments) {
         let refused = conclusion.refusedApps.sorted()
         guard !refused.isEmpty else { return ("?", [conclusion.unreachedReason.rawValue]) }
@@ -401,7 +401,7 @@ struct ConclusionTally: Sendable {
     }
 }
 
-/// What a run's report says of the findings of its pass, a chunk per transaction.
+/// The findings of a checkpoint that a run's report lists, a chunk per transaction.
 ///
 /// It counts only once the run has ended: what a killed run leaves, the next `begin` throws away.
 struct RunFindings: Sendable {
@@ -483,12 +483,12 @@ struct RunFindings: Sendable {
             ])
     }
 
-    /// What stands for the days of an absence that is no longer noted: a look by hand may have found
-    /// the account without resolving what the job reports.
+    /// SQL for the first day of an absence that is no longer recorded: a check by hand may have found
+    /// the account without resolving the finding that the job reports.
     private static let dayFirstSeen = "date(ifnull(h.first_seen, ?) / 1000, 'unixepoch')"
 }
 
-/// What is listed of a run for its report, in tables of their own, and how it is deleted.
+/// The lists of a run for its report, in tables of their own, and how they are deleted.
 enum RunLists {
     /// Each table and its key, the run first.
     static let tables = [

@@ -143,8 +143,8 @@ extension SQLiteStore {
         }
     }
 
-    /// What is not mended, nor acknowledged: an acknowledgement ends with its day, also before the next
-    /// run says what the finding is then called.
+    /// Counts findings that are neither resolved nor acknowledged: an acknowledgement ends with its
+    /// day, also before the next run says what the finding is then called.
     private static func openFindings(at now: Timestamp, _ db: Database) throws -> [FindingCount] {
         try FindingCount.read(
             db,

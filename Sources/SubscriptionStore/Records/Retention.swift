@@ -68,8 +68,8 @@ struct Retention {
         return false
     }
 
-    /// What the reports of a pass share goes with the last of its runs; a finding that stays open
-    /// keeps its details.
+    /// Deletes the lists that the reports of a checkpoint share, with the last of its runs; a
+    /// finding that stays open keeps its details.
     private func deletePassLists(ofRun sequence: Int64) throws -> Bool {
         let passID = try Int64.fetchOne(
             db,

@@ -490,8 +490,8 @@ extension SQLiteStore {
         }
     }
 
-    /// What the reports of the newest runs state beside them, as `keepReportContext` left it; the
-    /// newest first, without runs whose reports are not known to be published.
+    /// Returns the contexts that `keepReportContext` stored with the reports of the newest runs;
+    /// the newest first, without runs whose reports are not known to be published.
     ///
     /// - Parameter limit: How many at most.
     /// - Returns: Each with its run.

@@ -284,7 +284,7 @@ struct EventCounts {
 }
 
 extension BusinessRecord {
-    /// What was counted up to a run, for the days that its report needs.
+    /// Reads the counts up to a run, for the days that its report needs.
     init(upTo sequence: Int64, of apps: [AppIdentity], on day: Int64, _ db: Database) throws {
         self.init()
         let first = day - BusinessRecord.knownDays + 1

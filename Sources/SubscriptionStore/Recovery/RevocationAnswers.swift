@@ -4,7 +4,7 @@ package import Subscriptions
 
 /// Signed OCSP responses; the reader verifies them again.
 extension SQLiteStore {
-    /// What is kept of one question, and still counts.
+    /// Returns the stored answer to a question that is still valid.
     ///
     /// - Parameters:
     ///   - question: Whose revocation, and by whom.
@@ -51,7 +51,7 @@ extension SQLiteStore {
 package struct RevocationQuestion: Hashable, Sendable {
     /// SHA-256 of the certificate, in lowercase hexadecimal.
     package var certificate: String
-    /// The same of its issuer's certificate.
+    /// The digest of the issuer's certificate.
     package var issuer: String
     /// The responder's URL.
     package var responder: String

@@ -177,7 +177,7 @@ extension FieldValue {
         }
     }
 
-    /// The same for lists: GRDB takes these over without going through a key path for each.
+    /// The bound value of lists: GRDB takes it without going through a key path for each.
     var boundValue: (any DatabaseValueConvertible)? { databaseValue }
 }
 
@@ -203,7 +203,8 @@ enum ShownBytes {
         return text
     }
 
-    /// What is shown of a column where a text belongs and bytes are no value.
+    /// Returns the text that shows a column which should hold text and holds bytes that are not a
+    /// value.
     static func valueText(of bytes: some Collection<UInt8>, isBlob: Bool) -> String {
         guard !isBlob, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self)
         else { return StoredValueText.of(Array(bytes)) }

@@ -1,4 +1,4 @@
-/// What a row was judged by, kept to decide when Apple must be asked about it again.
+/// The result by which a row was checked, kept to decide when it must be checked again.
 package struct RowCheck: Hashable, Sendable {
     /// When Apple signed its statement about the row; `nil` where the answer held none.
     package var signedDate: Timestamp?

@@ -33,7 +33,7 @@ package struct QuestionForecast: Hashable, Sendable {
     package init() {}
 }
 
-/// What a run of the same job asked.
+/// The questions of an earlier run of the same job.
 package struct PastRun: Hashable, Sendable {
     package var runID: String
     package var started: Timestamp
@@ -60,7 +60,7 @@ package enum ForecastScope: Hashable, Sendable {
     case full(isRound: Bool)
 }
 
-/// What becomes of a question about a row.
+/// The fate of a question about a row.
 package enum QuestionPlace: Hashable, Sendable {
     /// The run is not for its app.
     case leftOut
@@ -68,8 +68,8 @@ package enum QuestionPlace: Hashable, Sendable {
     case excluded(ExclusionReason)
 }
 
-/// What a run was expected to need, found before its first call; the report holds it against what the
-/// run did need.
+/// The expected effort of a run, found before its first call; the report compares it with the real
+/// one.
 package struct CallForecast: Hashable, Sendable, Codable {
     /// Rows to be asked about.
     package var questions: Int

@@ -43,7 +43,7 @@ package enum QueuePart: Hashable, Sendable {
     case due
 }
 
-/// Why Apple is asked about a subscription, the most urgent reason first (docs/delta.md).
+/// The reason why Apple is asked about a subscription, the most urgent first (docs/delta.md).
 package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     CodingKeyRepresentable
 {
@@ -55,13 +55,13 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     case heldBack = "held_back"
     /// The row's compared values are not those that were judged last: somebody wrote to it.
     case changed
-    /// What Apple stated last has ended by itself: an expiry passed, a billing retry day came.
+    /// Apple's last statement has ended by itself: an expiry passed, a billing retry day came.
     case clock
     /// The row was never judged.
     case never
     /// Drawn at random among the rows that no other reason names.
     case sample
-    /// What Apple stated last is about to be older than the job allows.
+    /// Apple's last statement is about to be older than the job allows.
     case sweep
     /// Every row is asked about.
     case round

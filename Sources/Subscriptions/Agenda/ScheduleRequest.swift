@@ -3,10 +3,10 @@ package struct ScheduleRequest: Hashable, Sendable {
     package var now: Timestamp
     /// How old Apple's statement about a row that entitles or is in billing retry may get.
     package var sweepMilliseconds: Int64
-    /// The same for ended rows.
+    /// The allowed age for ended rows.
     package var sweepEndedMilliseconds: Int64
     package var sample: SampleSize
-    /// What the sample is drawn by; the report states it.
+    /// The seed of the sample; the report states it.
     package var seed: UInt64
     /// Only rows of these apps; `nil` for all.
     package var apps: Set<AppIdentity>?
@@ -72,7 +72,7 @@ package struct SweepEnds: Hashable, Sendable {
     }
 }
 
-/// What the schedule found.
+/// The counts of the schedule.
 package struct ScheduleCounts: Hashable, Sendable {
     /// Rows in the table, or of the apps that were named.
     package var rows = 0

@@ -12,7 +12,7 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     package var lastReported: [String: Finding] = [:]
     package var corrections: [LedgerEntry] = []
     package var notifications: [StoredNotification] = []
-    /// What each of the last runs did about it.
+    /// The part of each of the last runs in it.
     package var nights: [SubscriptionNight] = []
 
     package init(key: SubscriptionKey) { self.key = key }
@@ -78,7 +78,7 @@ package struct StoredNotification: Hashable, Sendable {
     }
 }
 
-/// What one run did about a subscription, as far as its records tell.
+/// The part of one run in the history of a subscription, as far as its records show.
 package struct SubscriptionNight: Hashable, Sendable {
     package enum Look: Hashable, Sendable {
         /// Asked about, with a verdict or a finding; the reason where a record of it is kept.

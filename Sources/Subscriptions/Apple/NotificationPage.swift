@@ -46,7 +46,7 @@ package struct RecordedNotification: Hashable, Sendable {
     package var unknowns: [UnknownValue]
     /// The state of the subscription when it was sent; `nil` where it does not state all of it.
     package var stated: StatedSubscription?
-    /// What it reports to the business; `nil` where that is no event of a subscription.
+    /// The event for the business; `nil` where the notification is not an event of a subscription.
     package var event: BusinessEvent?
 
     package init(
@@ -110,7 +110,7 @@ package struct TracedNotification: Hashable, Sendable {
 }
 
 extension RecordedNotification {
-    /// The same for the search for causes; `nil` where it concerns no subscription.
+    /// Returns the notification for the search for causes; `nil` where it concerns no subscription.
     package func traced(receivedAt: Timestamp?, isReported: Bool) -> TracedNotification? {
         originalTransactionID.map { id in
             TracedNotification(
@@ -147,7 +147,7 @@ package struct RecordedPage: Hashable, Sendable {
     }
 }
 
-/// What the store knows of one notification.
+/// The record of one notification in the store.
 package struct InboxRecord: Hashable, Sendable {
     /// When the company's own endpoint received it; `nil` when it did not, or nobody told us.
     package var receivedAt: Timestamp?

@@ -66,7 +66,7 @@ package struct QuotaWindow: Hashable, Sendable {
     /// How many calls count.
     package var used: Int { buckets.reduce(0) { $0.addingClamped($1.calls) } }
 
-    /// What may be booked now.
+    /// Returns how many calls may be booked now.
     ///
     /// - Parameters:
     ///   - wanted: How many calls are asked for, at least one.

@@ -125,7 +125,7 @@ package struct StatusDerivation: Hashable, Sendable {
         return (.expired, "expiresDate is not after signedDate")
     }
 
-    /// Why a row has this status, in one sentence with all of the fields.
+    /// Returns why a row has this status, in one sentence with all of the fields.
     ///
     /// Where the fields allow more than one status, Apple's unsigned one decides
     /// (docs/promises.md), and the sentence says so.
@@ -191,7 +191,7 @@ package struct RejectedStatement: Hashable, Sendable {
     package var isUndetermined: Bool { failure.verdict == .undetermined }
 }
 
-/// Why a signed payload is not accepted.
+/// The reason why a signed payload is not accepted.
 package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConvertible {
     /// The reasons of runs and of `trueup inspect`, whose output names them by these texts.
     package enum Reason: String, Hashable, Sendable, CaseIterable {
@@ -211,7 +211,7 @@ package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConve
         /// Undetermined: nothing in the text is signed; only in `inspect`.
         case nothingSigned = "nothing_signed"
 
-        /// What the reason says about a payload.
+        /// The verdict about a payload that follows from the reason.
         package var verdict: VerificationVerdict {
             switch self {
             case .revocation, .nothingSigned: .undetermined
@@ -246,7 +246,7 @@ package struct ContradictedSetting: Hashable, Sendable {
     package var configured: String
     package var stated: String
 
-    /// What was stated is shown to people, and anyone may have sent it.
+    /// Keeps the stated value as text that is safe to show: anyone may have sent it.
     package init(_ name: String, configured: String, stated: String) {
         self.name = name
         self.configured = configured

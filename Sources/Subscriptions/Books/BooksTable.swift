@@ -23,7 +23,7 @@ package struct BooksTable: Hashable, Sendable {
 
 /// A column of the books.
 package struct BooksColumn: Hashable, Sendable {
-    /// What SQLite declares it as.
+    /// The type that SQLite declares.
     package enum Form: String, Hashable, Sendable {
         case integer = "INTEGER"
         case real = "REAL"
@@ -58,7 +58,7 @@ package enum BooksValue: Hashable, Sendable {
     }
 }
 
-/// What one transaction of the books changed in one table.
+/// The change of one table by one transaction of trueup's database.
 package struct BooksChange: Hashable, Sendable {
     package var table: BooksTable
     /// Rows as they stand now, new or not; values in the order of the columns.

@@ -18,7 +18,7 @@ package enum BusinessEventKind: String, Hashable, Sendable, CaseIterable {
     case refundReversal = "refund_reversal"
 }
 
-/// What one notification of Apple's reports to the business: one event of one product.
+/// The report of one notification of Apple's to the business: one event of one product.
 package struct BusinessEvent: Hashable, Sendable {
     package var kind: BusinessEventKind
     /// As Apple signed it; empty where it names none.
@@ -77,7 +77,7 @@ extension SignedTransaction {
     fileprivate var isFreeTrial: Bool { offerDiscountType == "FREE_TRIAL" }
 }
 
-/// What runs have counted of Apple's notification history, up to one run and its day.
+/// The counts of Apple's notification history by all runs, up to one run and its day.
 ///
 /// Each verified notification is counted once, on the UTC day of its `signedDate`. A day that was not
 /// read has no counts, and that is no zero: `reads` says what was read.

@@ -21,7 +21,7 @@ extension ColumnForm {
         }
     }
 
-    /// What stands there; `nil` for text that is no value of this form.
+    /// Returns the value of a text; `nil` for text that is not a value of this form.
     ///
     /// - Parameters:
     ///   - text: The stored value in the database's words; `nil` for NULL.

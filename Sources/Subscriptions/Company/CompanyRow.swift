@@ -5,7 +5,7 @@ package struct CompanyRow: Hashable, Sendable {
     package var values: [SubscriptionField: FieldValue]
     /// The company's own version of the row, where a column has it.
     package var version: Int64?
-    /// What stands in columns that could not be read, as printable text.
+    /// The contents of columns that could not be read, as printable text.
     package var unreadable: [SubscriptionField: String]
     /// How many other rows of the table have the same key.
     package var twins = 0
@@ -45,7 +45,7 @@ package struct CompanyPage: Hashable, Sendable {
 package struct CompanyChange: Hashable, Sendable {
     package var action: RowAction
     package var key: SubscriptionKey
-    /// What must still stand there, of every column that is replaced.
+    /// The values that every replaced column must still have.
     package var before: [SubscriptionField: FieldValue]
     package var after: [SubscriptionField: FieldValue]
     /// The company's own version as it was read; `nil` where there is none.
@@ -66,7 +66,7 @@ package struct CompanyChange: Hashable, Sendable {
     }
 }
 
-/// What became of a change.
+/// The outcome of a change.
 package enum CompanyWriteFate: Hashable, Sendable {
     /// It is written, once the transaction commits; with the company's version after it.
     case applied(version: Int64?)
@@ -75,7 +75,7 @@ package enum CompanyWriteFate: Hashable, Sendable {
     /// A constraint, a trigger or a missing right said no, in the database's words; nothing of this
     /// change was written, and the transaction goes on.
     case refused(String)
-    /// The same, but it took the whole transaction back.
+    /// Refused as well, but the database rolled the whole transaction back.
     case undone(String)
 }
 
@@ -101,7 +101,7 @@ package struct CompanyLedgerEntry: Hashable, Sendable {
     }
 }
 
-/// What is known of a transaction after its COMMIT.
+/// The state of a transaction after its COMMIT, as far as it is known.
 package enum CommitOutcome: Hashable, Sendable {
     case committed
     /// A constraint that is looked at last said no, in the database's words; nothing was written.

@@ -65,7 +65,7 @@ package struct CompanyIndex: Hashable, Sendable {
     }
 }
 
-/// What the account that we connect with may do with a table.
+/// The rights to a table of the account that we connect with.
 package struct CompanyRights: Hashable, Sendable {
     package var maySelect: Bool
     /// The columns that may be updated.
@@ -93,7 +93,8 @@ package struct CopyState: Hashable, Sendable {
         self.rows = rows
     }
 
-    /// What a command says that reads the copy before there is one; `nil` where there is one.
+    /// Returns the message of a command that reads imported rows before any were imported; `nil`
+    /// where there are some.
     ///
     /// - Parameter job: One that would read the table.
     /// - Returns: A sentence that says what to do.

@@ -10,7 +10,7 @@ package struct LocalClock: Hashable, Sendable, CustomStringConvertible {
     let first: Int64
     /// The changes in order, by seconds since 1970.
     let changes: [Change]
-    /// What holds after the last of them; `nil` where that one stays.
+    /// The rule after the last of them; `nil` where that one stays.
     let yearly: YearlyRule?
     /// Every offset that ever holds.
     private let offsets: [Int64]
@@ -57,7 +57,8 @@ package struct LocalClock: Hashable, Sendable, CustomStringConvertible {
         return found.flatMap { Self.time(seconds: $0, rest) }
     }
 
-    /// What the clock shows at an instant, as if that were UTC; `nil` where the same is shown twice.
+    /// Returns the time that the clock shows at an instant, as if that were UTC; `nil` where the
+    /// same is shown twice.
     ///
     /// - Parameter instant: The time.
     /// - Returns: The local time, which reads back as this instant.
@@ -211,7 +212,7 @@ private struct TZifReader {
 struct YearlyRule: Hashable, Sendable {
     /// Seconds east of UTC.
     var standard: Int64
-    /// The same in summer; as `standard` where the clocks never change.
+    /// The offset in summer; as `standard` where the clocks never change.
     var summer: Int64
     private var start: Day?
     private var end: Day?

@@ -1,4 +1,4 @@
-/// What has become of a write, seen in the transaction that made it.
+/// The outcome of a write, seen in the transaction that made it.
 ///
 /// A database may take a statement and do something else: a trigger changes or skips what is
 /// written, a rule replaces it, a policy hides the row. Nothing counts as written that does not
@@ -65,8 +65,8 @@ extension MappedStatements {
             && isSame(row.values[field] ?? .null, value, in: field)
     }
 
-    /// Why the row that was written is not the one that counts for the subscription, in a table with a
-    /// row for each transaction; `nil` where it is.
+    /// Returns why the written row is not the one that counts for the subscription, in a table with
+    /// a row for each transaction; `nil` where it is.
     private func otherLatest(
         than change: CompanyChange, from before: [String?]?, in row: CompanyRow
     ) -> String? {
@@ -103,7 +103,7 @@ extension MappedStatements {
             arguments: list.arguments)
     }
 
-    /// Why nothing is inserted where `rowOfTransaction` finds a row.
+    /// The reason why nothing is inserted where `rowOfTransaction` finds a row.
     package static let transactionIsThere =
         "the table has a row of Apple's transaction, which is not the latest of the subscription; "
         + "correct the rows by hand"

@@ -188,7 +188,8 @@ package struct MappedStatements: Hashable, Sendable {
         (mapping.table.schema.map { quoted($0) + "." } ?? "") + quoted(mapping.table.name)
     }
 
-    /// What a run writes, as statements that change no row: the server checks the rights all the same.
+    /// The writes of a run, as statements that change no row: the server checks the rights all the
+    /// same.
     package var trials: [String] {
         let updated = mapping.updatedColumns.sorted().map { "\(quoted($0)) = \(quoted($0))" }
         let inserted = mapping.insertedColumns.sorted()
@@ -224,7 +225,7 @@ package struct MappedStatements: Hashable, Sendable {
 
 /// How PostgreSQL returns a member of JSON: a letter that says what follows it.
 package enum MemberText {
-    /// What stands in the member.
+    /// The value of the member follows.
     package static let member = "m"
     /// The whole column, in which the member is still to be looked for.
     package static let document = "d"
@@ -243,7 +244,7 @@ struct ArgumentList {
     }
 }
 
-/// What a change means for the row as it stands.
+/// The meaning of a change for the stored row.
 package enum MappedWrite: Hashable, Sendable {
     /// Exactly one row must be changed by it; none means that the row moved meanwhile.
     case execute(MappedStatement)
@@ -463,7 +464,7 @@ extension MappedStatements {
             arguments: list.arguments)
     }
 
-    /// What the query of `keyless` answered.
+    /// Reads the answer to the query of `keyless`.
     package func keyless(of answer: [String?]?) -> KeylessRows {
         let counts = (answer ?? []).map { $0.flatMap { Int64($0) } ?? 0 }
         let columns = zip(mapping.keyColumns, counts.dropFirst()).filter { $0.1 > 0 }

@@ -106,7 +106,7 @@ package enum MappedColumn: Hashable, Sendable {
     case column(String, ColumnForm)
     /// A member of a JSON column, by the names on the way to it; it is read and never written.
     case member(of: String, path: [String], ColumnForm)
-    /// The same value in every row; the company has no column for it.
+    /// One value in every row; the company has no column for it.
     case constant(String)
 
     package var isWritable: Bool {
@@ -172,7 +172,8 @@ extension TableMapping {
 }
 
 extension TableMapping {
-    /// What of a table itself keeps corrections from being written, whatever the rights are.
+    /// Returns the properties of a table that keep corrections from being written, whatever the
+    /// rights are.
     ///
     /// - Parameter table: As its database describes it.
     /// - Returns: The obstacle and what mends it, to go on after the table's name; `nil` for none.
@@ -344,7 +345,8 @@ extension Timestamp {
 }
 
 extension TableMapping {
-    /// Why a correction of a row cannot be taken back in this table, as far as the mapping tells.
+    /// Returns why a correction of a row cannot be reverted in this table, as far as the mapping
+    /// shows.
     ///
     /// The write itself looks again; this says it before, to whoever looks what an undo would do.
     ///
@@ -370,7 +372,7 @@ extension TableMapping {
 }
 
 extension UndoItem {
-    /// The same, as far as the company's own table allows it.
+    /// Returns the item as far as the company's own table allows it.
     ///
     /// - Parameter mapping: How that is written; `nil` where there is none.
     /// - Returns: A conflict in place of what the table does not allow.

@@ -182,7 +182,8 @@ package enum SubscriptionField: String, RowColumn {
 }
 
 extension StatedSubscription {
-    /// What Apple states for a column; null where it states nothing that may be written.
+    /// Returns the value that Apple states for a column; null where it states nothing that may be
+    /// written.
     package func value(of field: SubscriptionField) -> FieldValue {
         field.definition.stated?.value(in: self) ?? .null
     }

@@ -49,7 +49,7 @@ package struct LocalTransaction: Hashable, Sendable {
         emptyTexts.contains(field) ? .text("") : value(of: field)
     }
 
-    /// The same row with these columns cleared; key columns stay.
+    /// Returns the row with these columns cleared; key columns stay.
     package func emptied(of fields: Set<TransactionField>) -> LocalTransaction {
         var copy = self
         for field in fields { field.definition.place.set(.null, in: &copy) }

@@ -64,7 +64,7 @@ package struct StoredSubscription: Hashable, Sendable {
     }
 }
 
-/// What earlier runs noted about a subscription.
+/// Facts about a subscription that earlier runs recorded.
 package struct RowNotes: Hashable, Sendable {
     package var absence: AbsenceRecord?
     /// How far its history was read, and the periods with which that reading agreed.

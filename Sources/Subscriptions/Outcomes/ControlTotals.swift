@@ -68,7 +68,7 @@ package struct ControlSums: Hashable, Sendable, Codable {
         return sums
     }
 
-    /// What the first has more than the second.
+    /// Subtracts the second sums from the first.
     package static func - (left: ControlSums, right: ControlSums) -> ControlSums {
         var sums = left
         for (group, rows) in right.statuses {
@@ -93,7 +93,7 @@ package struct ControlSums: Hashable, Sendable, Codable {
     }
 }
 
-/// What one app's part of the company's tables added up to when a run began.
+/// The totals of one app's part of the company's tables when a run began.
 package struct CountedTables: Hashable, Sendable, Codable {
     /// The newest entry of the ledger at that moment; 0 of an empty one.
     package var ledgerEntry: Int64
@@ -138,7 +138,7 @@ package struct ControlTotals: Hashable, Sendable, Codable {
 
 /// The control totals of one app.
 package struct AppControlTotals: Hashable, Sendable, Codable {
-    /// What an earlier run counted at its end.
+    /// The counts of an earlier run at its end.
     package struct Previous: Hashable, Sendable, Codable {
         package var runID: String
         package var sums: ControlSums
@@ -153,10 +153,10 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
     package var environment: String
     /// `nil` where no earlier run of any job counted this app.
     package var previous: Previous?
-    /// What runs wrote since then that counted nothing: killed ones and narrowed ones.
+    /// The corrections of runs since then that counted nothing: killed ones and partial ones.
     package var uncounted: ControlSums
     package var before: ControlSums
-    /// What this run wrote.
+    /// The corrections of this run.
     package var corrections: ControlSums
     package var after: ControlSums
     package var judged: JudgedTotals
@@ -175,12 +175,12 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
         self.judged = judged
     }
 
-    /// What others wrote since the earlier run; `nil` without one.
+    /// The changes by other programs since the earlier run; `nil` without one.
     package var othersSince: ControlSums? {
         previous.map { before - ($0.sums + uncounted) }
     }
 
-    /// What others wrote while the run went on.
+    /// The changes by other programs during the run.
     package var othersMeanwhile: ControlSums { after - (before + corrections) }
 }
 
@@ -191,7 +191,7 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
 package struct JudgedTotals: Hashable, Sendable, Codable {
     /// Our rows as they were judged; without prices.
     package var before: ControlSums
-    /// What Apple stated of them; under 0 the rows about which it states nothing.
+    /// The values that Apple stated for them; under 0 the rows about which it states nothing.
     package var apple: ControlSums
     /// Our rows at the end of the run.
     package var after: ControlSums

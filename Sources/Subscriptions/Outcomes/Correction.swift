@@ -87,7 +87,7 @@ package struct PlannedCorrection: Hashable, Sendable {
     }
 }
 
-/// What a correction does to its row.
+/// The effect of a correction on its row.
 package enum RowAction: String, Hashable, Sendable {
     case update, insert, delete
 }
@@ -119,7 +119,8 @@ package struct RuleVersion: Hashable, Sendable {
     }
 }
 
-/// Why a correction is planned: the rule that asks for it, and the kind of finding it corrects.
+/// The reason why a correction is planned: the rule that asks for it, and the kind of finding it
+/// corrects.
 package struct AppliedRule: Hashable, Sendable {
     /// `nil` for filling in unknown values, which corrects no finding.
     package var kind: FindingKind?
@@ -205,10 +206,10 @@ package enum ChangeSet: Hashable, Sendable {
             .map { (column: $0.0, change: $0.1) }
     }
 
-    /// What stood in each column, by name.
+    /// The value of each column before, by name.
     package var before: [String: FieldValue] { values(\.before) }
 
-    /// What stands in each column afterwards, by name.
+    /// The value of each column afterwards, by name.
     package var after: [String: FieldValue] { values(\.after) }
 
     /// The changes that revert these.
@@ -252,7 +253,7 @@ package struct FieldChange: Hashable, Sendable {
     package var inverse: FieldChange { FieldChange(before: after, after: before) }
 }
 
-/// What an entry that declares a break of the ledger states, in place of columns.
+/// The fields of an entry that declares a break of the ledger, in place of columns.
 package enum LedgerField: String, NamedColumn {
     case entry = "ledger_entry"
     case head = "ledger_head"
@@ -364,7 +365,7 @@ package struct LedgerEntry: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-    /// What was done to the row.
+    /// The action on the row.
     ///
     /// Entries of early versions do not state it. Those versions deleted nothing, only inserted
     /// periods, and inserted a subscription only where it was missing.

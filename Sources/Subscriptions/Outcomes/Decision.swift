@@ -37,7 +37,7 @@ package struct Decision: Hashable, Sendable {
         self.until = until
     }
 
-    /// What the hash covers, together with the previous hash before it.
+    /// The text that the hash covers, together with the previous hash before it.
     package var canonicalWithoutHash: CanonicalJSON {
         .object([
             "action": .string(action.rawValue), "actor": .string(actor),

@@ -88,7 +88,7 @@ package struct EventMessage: Hashable, Sendable {
     }
 }
 
-/// What a correction means to billing.
+/// The meaning of a correction for billing.
 ///
 /// Other software reads the names: existing ones stay, new ones may be added.
 package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
@@ -141,7 +141,7 @@ package struct EventNaming: Hashable, Sendable {
         }
     }
 
-    /// What can be asked of a correction and of the row that it leaves.
+    /// A condition on a correction and on the row that it leaves.
     package enum Condition: Hashable, Sendable {
         /// No finding was corrected and nothing was reverted: only unknown values were filled in.
         case fillsIn
@@ -232,7 +232,7 @@ private struct WrittenCorrection {
 package struct OutboxEvent: Hashable, Sendable {
     /// The ledger entry that it reports; also its place in the order of events.
     package var ledgerEntry: Int64
-    /// The same in every attempt, so that the receiver can recognise a repeated event.
+    /// A key that is equal in every attempt, so that the receiver can recognise a repeated event.
     package var idempotencyKey: String
     /// A name of `BillingEvent`.
     package var event: String
@@ -277,7 +277,7 @@ package struct OutboxTotals: Hashable, Sendable {
     package var erased = 0
     /// When the next event is due that no older one of its subscription holds back.
     package var nextAttempt: Timestamp?
-    /// Why the latest attempt failed; `nil` when nothing waits and nothing was given up.
+    /// The reason why the latest attempt failed; `nil` when nothing waits and nothing was given up.
     package var lastError: String?
 
     package init() {}

@@ -25,7 +25,7 @@ package struct Finding: Hashable, Sendable {
     /// A short, constant text that says what probably went wrong; findings are grouped by it.
     package var cause: String?
     package var evidence: EvidenceDigest?
-    /// Why Apple was asked about the subscription; `nil` where nobody was.
+    /// The reason why Apple was asked about the subscription; `nil` where it was not asked.
     package var askedBecause: QuestionReason?
     package var action: FindingAction
 
@@ -54,25 +54,25 @@ package struct Finding: Hashable, Sendable {
 }
 
 extension Finding {
-    /// What `field` begins with where a finding without a subscription is about a payload of the
+    /// The beginning of `field` where a finding without a subscription is about a payload of the
     /// notification history.
     package static let notificationFieldPrefix = "notification "
 }
 
-/// Whom a difference harms.
+/// The party that a difference harms.
 package enum Direction: String, Hashable, Sendable, CaseIterable, Codable {
     case customerLoses = "customer_loses"
     case companyLoses = "company_loses"
     case neutral
 }
 
-/// What was done about a finding.
+/// The action that was taken on a finding.
 package enum FindingAction: String, Hashable, Sendable, CaseIterable {
     case none, planned, corrected, inserted, recovered, refused
 }
 
-/// Why a correction that a finding asks for is not written: texts for the finding's `cause`, shared
-/// by the judgement and the store, which may learn of it later.
+/// The reason why a correction that a finding asks for is not written: texts for the finding's
+/// `cause`, shared by the judgement and the store, which may learn of it later.
 package enum VetoCause {
     /// Another row stands for the subscription.
     package static let aliasRow = "a row is stored under one of its later transaction ids"

@@ -27,7 +27,7 @@ package struct GuardLift: Hashable, Sendable {
     package var liftedAt: Timestamp
     /// The run whose arguments lifted it: an earlier one where this run continues a killed run.
     package var liftedBy: String
-    /// What the guard objected to; `nil` when it did not object.
+    /// The guard's objection; `nil` when it did not object.
     package var breach: String?
 
     package init(

@@ -234,7 +234,7 @@ package struct UndoItem: Hashable, Sendable {
     }
 }
 
-/// Why a correction cannot be reverted.
+/// The reason why a correction cannot be reverted.
 package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     /// The row was deleted since then.
     case gone

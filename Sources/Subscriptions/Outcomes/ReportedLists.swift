@@ -5,7 +5,7 @@ package enum ReportedEvidence: Hashable, Sendable {
     case erased(EvidenceTombstone)
 }
 
-/// What an erased payload leaves.
+/// The remains of an erased payload.
 package struct EvidenceTombstone: Hashable, Sendable {
     package var digest: EvidenceDigest
     package var erasedAt: Timestamp
@@ -24,7 +24,7 @@ package struct ReportedCorrection: Hashable, Sendable {
     package var entry: LedgerEntry
     /// `nil` where it states no status, or nothing is left of the payload.
     package var transaction: ReportedEvidence?
-    /// The same of the renewal info.
+    /// The evidence of the renewal info.
     package var renewal: ReportedEvidence?
 
     package init(
@@ -119,7 +119,7 @@ package struct NotificationAudit: Hashable, Sendable {
     }
 }
 
-/// What became of the notification that should have brought a change.
+/// The delivery of the notification that should have brought a change.
 package enum Delivery: String, Hashable, Sendable, CaseIterable, Codable {
     /// Apple recorded SUCCESS, but the company's inbox does not hold it.
     case lostAfterSuccess = "lost_after_200"

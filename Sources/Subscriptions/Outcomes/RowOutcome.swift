@@ -1,4 +1,4 @@
-/// What a run decides and records about one subscription.
+/// The decisions and records of a run about one subscription.
 package struct RowOutcome: Hashable, Sendable {
     package var key: SubscriptionKey
     /// `nil` when the outcome is not about a stored row; then it does not count in the totals.
@@ -22,9 +22,9 @@ package struct RowOutcome: Hashable, Sendable {
     package var statedAt: Timestamp?
     /// Whose the row is and what they pay for; `nil` where it was not judged, or is nobody's.
     package var payer: Payer?
-    /// Why Apple was asked; `nil` where nobody was.
+    /// The reason why Apple was asked; `nil` where it was not asked.
     package var askedBecause: QuestionReason?
-    /// What the row adds to the control totals; `nil` where it was not judged.
+    /// The row's part of the control totals; `nil` where it was not checked.
     package var figures: RowFigures?
     /// Whether the outcome rests on an answer that may be wrong once, so that Apple must be asked
     /// again whatever the verdict is.
@@ -77,7 +77,7 @@ package enum Verdict: Hashable, Sendable {
     case excluded(ExclusionReason)
 }
 
-/// Why a row could not be judged (docs/report-files.md).
+/// The reason why a row could not be checked (docs/report-files.md).
 package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case inFlight = "in_flight"
     case rateLimited = "rate_limited"
@@ -100,7 +100,7 @@ package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case deadline
 }
 
-/// Why a row was not judged, on purpose.
+/// The reason why a row was excluded on purpose.
 package enum ExclusionReason: String, Hashable, Sendable, CaseIterable {
     /// Its `signed_date` is younger than the job's `settle`.
     case inFlight = "in_flight"
@@ -110,7 +110,7 @@ package enum ExclusionReason: String, Hashable, Sendable, CaseIterable {
     case seatMember = "seat_member"
 }
 
-/// What one page of the walk, or one touched customer, brought.
+/// The results of one page of the walk, or of one touched customer.
 package struct StagedBatch: Hashable, Sendable {
     package var outcomes: [RowOutcome]
     /// Rows to ask once more at the end (5000000); they are settled as undecided until then.

@@ -12,8 +12,8 @@ package struct RunConclusion: Hashable, Sendable {
     package var closesPass: Bool
     /// Whether the run stopped early, so that the rows it did not reach count as undecided.
     package var settlesUnreached: Bool
-    /// Why rows that the run did not reach are undecided: `deadline`, or `unavailable` where Apple
-    /// answered nothing any more.
+    /// The reason why rows that the run did not reach are undecided: `deadline`, or `unavailable`
+    /// where Apple no longer answered.
     package var unreachedReason = UndecidedReason.deadline
     /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever ended
     /// the run.
@@ -27,7 +27,8 @@ package struct RunConclusion: Hashable, Sendable {
     ///
     /// `nil` when the run ended before its guards, or a guard objected to the size.
     package var acceptedTableRows: Int?
-    /// What was asked, why, and what was left; `nil` for runs that judge nothing themselves.
+    /// The questions, their reasons, and what was left; `nil` for runs that check no rows
+    /// themselves.
     package var coverage: RunCoverage?
     /// The causes of the findings, the most frequent first; empty when none were searched for.
     package var causes: [CauseCluster] = []
@@ -50,7 +51,7 @@ package struct RunConclusion: Hashable, Sendable {
 
     package var exitStatus: ExitStatus { .decisive(of: statuses) }
 
-    /// Why an unreached row of an app is undecided.
+    /// Returns why an unreached row of an app is undecided.
     package func reason(ofUnreached app: (bundleID: String, environment: String)) -> UndecidedReason
     {
         refusedApps.contains {
@@ -86,7 +87,7 @@ package struct RunSummary: Hashable, Sendable {
     package var liftedGuards: [GuardLift] = []
     /// Findings that somebody has acknowledged.
     package var acknowledged: [AcknowledgedFinding] = []
-    /// What was counted of Apple's notifications up to this run.
+    /// The counts of Apple's notifications up to this run.
     package var business = BusinessRecord()
     /// `nil` for narrowed runs, and for those of versions that did not count them.
     package var control: ControlTotals?
@@ -153,7 +154,7 @@ package enum IncompleteReading {
     /// Longer ago than Apple keeps it.
     package static let tooLate = "longer ago than Apple keeps it"
 
-    /// What was not read, as a clause.
+    /// Returns what was not read, as a clause.
     ///
     /// - Parameter messages: Those of the run, in the order of importance.
     /// - Returns: The first sentence that says so; `nil` where none does.

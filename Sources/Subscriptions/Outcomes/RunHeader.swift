@@ -1,4 +1,4 @@
-/// What is known about a run when it begins.
+/// The facts about a run that are known when it begins.
 package struct RunHeader: Hashable, Sendable {
     /// For example `20261120T031704Z-7f3c9a`.
     package var runID: String
@@ -41,7 +41,7 @@ package struct RunHeader: Hashable, Sendable {
     /// Whether it is narrowed to some apps, and leaves out nothing of theirs.
     package var isForAppsAlone: Bool { Self.isForAppsAlone(narrowing) }
 
-    /// The same of a narrowing as it is stored.
+    /// Returns whether stored filters name apps alone.
     package static func isForAppsAlone(_ narrowing: [String]) -> Bool {
         !narrowing.isEmpty && narrowing.allSatisfy { $0.hasPrefix(appNarrowing) }
     }
@@ -58,7 +58,7 @@ package struct RunHeader: Hashable, Sendable {
         isForAppsAlone ? narrowing.map { String($0.dropFirst(Self.appNarrowing.count)) } : []
     }
 
-    /// What the words of a narrowing to an app begin with.
+    /// The beginning of the text for a filter by app.
     package static let appNarrowing = "app "
 
     /// Whether several of its runs may make one round over every row.
@@ -109,7 +109,7 @@ package struct RunHeader: Hashable, Sendable {
 
 /// How long after its beginning a pass may be gone on with.
 package enum PassLifetime {
-    /// What a night may take; the next one looks anew.
+    /// The usual longest time of a run; the next one begins again.
     package static let usualMilliseconds = usualHours * 60 * 60 * 1000
     package static let usualHours: Int64 = 6
     /// Where else a whole walk would begin from its start.
@@ -146,7 +146,8 @@ package struct OpenPass: Hashable, Sendable {
     }
 }
 
-/// What a run found, counted once and kept when the lists of its report are past their retention.
+/// The results of a run, counted once and kept when the lists of its report are past their
+/// retention.
 package struct RunFigures: Hashable, Sendable, Codable {
     /// Findings by kind.
     package var kinds: [String: Int]
@@ -205,7 +206,7 @@ package struct WorkerRun: Hashable, Sendable {
     package var headline: String?
     /// Its report folder, on the worker's disk; `nil` before it stands.
     package var report: String?
-    /// What it came to; `nil` while it runs, or when it was killed.
+    /// The run's totals; `nil` while it runs, or when it was killed.
     package var figures: RunSums?
 
     package init(
@@ -222,7 +223,7 @@ package struct WorkerRun: Hashable, Sendable {
     }
 }
 
-/// What a run came to, in numbers that can be added to those of others.
+/// The totals of a run, in numbers that can be added to those of others.
 package struct RunSums: Hashable, Sendable {
     package var corrected: Int
     package var open: Int

@@ -113,7 +113,8 @@ package struct MoneyTotal: Hashable, Sendable, Codable {
     }
 }
 
-/// What a run measured besides its verdicts: how late notifications came, and how hard Apple was asked.
+/// Measurements of a run besides its verdicts: how late notifications came, and how many calls were
+/// made.
 package struct RunMeasures: Hashable, Sendable, Codable {
     /// `nil` where the run read no notification.
     package var delivery: DeliveryDelays?
@@ -242,7 +243,7 @@ package struct CallEffort: Hashable, Sendable, Codable {
     }
 }
 
-/// What a run covered, and what it left: a part of its conclusion.
+/// The rows that a run covered, and those that it left: a part of its conclusion.
 package struct RunCoverage: Hashable, Sendable, Codable {
     package enum Kind: String, Hashable, Sendable, Codable { case delta, full }
 
@@ -269,8 +270,7 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     /// `nil` for a run that went on with no round.
     package var roundBefore: Int?
     package var sample: Sample?
-    /// What became of the sample of the quiet rows, which no reason names; `nil` where every row
-    /// was asked about.
+    /// The sample of the unchanged rows, which no reason names; `nil` where every row was checked.
     package var routine: RoutineRows?
 
     /// `nil` for a narrowed run, and for what is stored of earlier versions.
@@ -359,9 +359,9 @@ extension RunCoverage {
     }
 }
 
-/// What one judged row adds to the control totals.
+/// The part of one checked row in the control totals.
 package struct RowFigures: Hashable, Sendable {
-    /// What Apple states of the row.
+    /// The values that Apple states of the row.
     package struct Stated: Hashable, Sendable {
         package var status: Int
         /// Milliunits of the stated period.

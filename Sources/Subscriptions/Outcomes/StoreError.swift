@@ -1,4 +1,4 @@
-/// What can go wrong with the database; the text says what happened and what to do next.
+/// The errors of the database; the text says what happened and what to do next.
 package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It could not be opened.
     case unavailable(String)

@@ -1,4 +1,4 @@
-/// What `trueup status` shows of a database.
+/// The contents of `trueup status` for a database.
 package struct StoreOverview: Hashable, Sendable {
     package var subscriptions: Int
     /// Rows without a status.
@@ -21,7 +21,7 @@ package struct StoreOverview: Hashable, Sendable {
     package var openFindings: [FindingCount]
     /// Events about corrections, for others.
     package var outbox = OutboxTotals()
-    /// What `retention` clears.
+    /// The records that `retention` clears.
     package var bookkeeping: [BookkeepingCount] = []
     /// Findings that are known and no longer count as open.
     package var acknowledged: [AcknowledgedFinding] = []

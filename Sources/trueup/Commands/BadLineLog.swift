@@ -44,7 +44,7 @@ struct BadLineLog {
     /// Writes out what is still buffered of the copy.
     func finish() throws(CommandFailure) { try copy?.finish() }
 
-    /// Why the file is refused as a whole.
+    /// The error by which the file is refused as a whole.
     var refusal: CommandFailure {
         let more = namesAll ? 0 : count - Self.namedWhenRefusing
         return CommandFailure(

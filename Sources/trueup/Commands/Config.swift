@@ -7,7 +7,7 @@ package struct Config: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Check the settings and jobs, or show each value and where it comes from.",
         discussion: """
-            check reads trueup.yaml and every job beside it, or the named jobs, and prints one line for each \
+            check reads trueup.yaml and every job next to it, or the named jobs, and prints one line for each \
             file that cannot be used: file, line, key and what to write instead. show prints every setting of \
             trueup.yaml, and of the named jobs, with the value that holds and where it comes from: the line of \
             a file, a variable of the environment, or the default. schema prints the JSON Schema of \

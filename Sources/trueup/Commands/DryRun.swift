@@ -37,7 +37,7 @@ package struct DryRunOption: ParsableArguments {
     }
 }
 
-/// What a `run` or `check` would do, without a call to Apple.
+/// The forecast of a `run` or `check`, without a call to Apple.
 ///
 /// Only Apple's answers say what differs, so this is the forecast of `estimate`, after everything that
 /// the run itself refuses was looked at: settings, job, key, roots and the file of ids.

@@ -64,7 +64,7 @@ package struct Estimate: Verb {
     }
 }
 
-/// What `estimate` shows, as a value: for people as text, for machines as JSON.
+/// The output of `estimate`, as a value: for people as text, for machines as JSON.
 package struct EstimateReport {
     private let job: JobSettings
     private let forecast: RunForecast
@@ -175,7 +175,7 @@ package struct EstimateReport {
         return text
     }
 
-    /// What the numbers rest on, a sentence each.
+    /// The sources of the numbers, a sentence each.
     private var notes: [String] {
         var notes = [
             counted,

@@ -66,7 +66,7 @@ package struct Explain: Verb {
     }
 }
 
-/// What `explain` shows of one subscription, for people.
+/// The output of `explain` about one subscription, for people.
 struct ExplainReport {
     private let explanation: SubscriptionExplanation
     private let now: Timestamp
@@ -162,7 +162,7 @@ struct ExplainReport {
 }
 
 extension SubscriptionNight.Look {
-    /// What is known of the night, and no more.
+    /// The run's part in one sentence, and no more than is known.
     var sentence: String {
         switch self {
         case .asked(because: .some(let reason)): "asked, because of \"\(reason.rawValue)\""
@@ -177,8 +177,8 @@ extension SubscriptionNight.Look {
     }
 }
 
-/// What happened to one subscription, from all sides in the order of time: what Apple signed and tried
-/// to deliver, what reached us, what runs did, found and wrote.
+/// The history of one subscription, from all sides in the order of time: what Apple signed and
+/// tried to deliver, what was received, what runs did, found and wrote.
 struct ExplainTimeLine {
     private struct Event {
         var at: Timestamp?
@@ -326,7 +326,7 @@ extension NextQuestion {
     }
 }
 
-/// What `explain --json` prints.
+/// The output of `explain --json`.
 extension SubscriptionExplanation {
     func json(at now: Timestamp) -> CanonicalJSON {
         .object([

@@ -82,7 +82,7 @@ package struct Import: Verb {
         _ = try columnMapping()
     }
 
-    /// What the file's columns mean.
+    /// Returns the meaning of the file's columns.
     func columnMapping() throws -> ColumnMapping {
         let known =
             if transactions {
@@ -213,7 +213,7 @@ struct ImportIntake {
     private(set) var emptyReceipts = 0
     /// Purchases in receipts that are no subscriptions.
     private(set) var otherPurchases = 0
-    /// What became of the rows.
+    /// The fate of the rows.
     var counts = LoadCounts()
 
     init(log: BadLineLog, skipsBadRows: Bool, namesEmptyReceipts: Bool) {
@@ -282,7 +282,7 @@ struct ImportIntake {
     }
 }
 
-/// What an import says at its end.
+/// The message of an import at its end.
 struct ImportOutcome {
     let intake: ImportIntake
     let ofReceipts: Bool
@@ -313,7 +313,7 @@ struct ImportOutcome {
         return "\(bad) bad \(bad == 1 ? "line" : "lines") \(isDryRun ? "would be " : "")left out"
     }
 
-    /// What else a person should know.
+    /// Further remarks for a person.
     var remarks: [String] {
         var remarks = aboutOutdatedLines
         guard ofReceipts else { return remarks }
@@ -387,7 +387,7 @@ extension LocalTransaction: DatedRow {}
 struct ColumnMapArguments {
     let mapping: ColumnMapping
 
-    /// What is wrong with an argument, for the person who typed it.
+    /// A fault in an argument, for the person who typed it.
     struct Mistake: Error, Hashable, CustomStringConvertible {
         let description: String
     }

@@ -205,13 +205,13 @@ package struct Init: Verb {
 }
 
 extension Init {
-    /// What the command did with each file.
+    /// The result of the command for each file.
     private struct Parts {
         var created: [String] = []
         var kept: [String] = []
         /// Job files that could not be written, each with the sentence that says why.
         var missing: [(path: String, reason: String)] = []
-        /// What of the database's schema was put back.
+        /// The parts of the database's schema that were restored.
         var restored: [String] = []
 
         mutating func add(_ path: String, isNew: Bool) {

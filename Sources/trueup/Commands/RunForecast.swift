@@ -30,7 +30,7 @@ package struct RunForecast: Hashable, Sendable {
         /// Expected calls as a part of those that the settings allow in an hour; above 1 for more
         /// than an hour's.
         package var shareOfHour: Double?
-        /// The same as a part of Apple's whole limit, which the company's servers share.
+        /// The share of Apple's whole limit, which the company's servers use as well.
         package var shareOfAppleHour: Double?
     }
 
@@ -148,7 +148,7 @@ private struct Calls {
         self.basis = basis
     }
 
-    /// What the last runs needed.
+    /// Takes the numbers of the last runs.
     init(_ past: Spread?, atLeast least: Int) {
         self.init(
             least: max(least, past?.least ?? 0), expected: past.map { max(least, $0.middle) },
@@ -233,7 +233,7 @@ extension RunForecast {
             rows: table)
     }
 
-    /// What a run of the job over all its rows would be recorded as.
+    /// Returns the header that a run of the job over all its rows would be recorded with.
     private static func header(
         of job: JobSettings, _ settings: Settings, at now: Timestamp
     ) -> RunHeader {
@@ -275,7 +275,7 @@ extension RunForecast {
             })
     }
 
-    /// What a report keeps of it.
+    /// The part that a report keeps.
     var inShort: CallForecast {
         var calls: [String: Int] = [:]
         for line in lines {

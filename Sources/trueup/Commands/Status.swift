@@ -52,7 +52,7 @@ package struct Status: Verb {
     }
 }
 
-/// What `status` shows, as a value: for people as text, for machines as JSON.
+/// The output of `status`, as a value: for people as text, for machines as JSON.
 package struct StatusReport {
     let overview: StoreOverview
     private let running: Running?
@@ -321,8 +321,8 @@ package struct StatusReport {
     }
 }
 
-/// What `status` says of complete passes: over all rows, or by app where a worker's runs are for some
-/// apps alone.
+/// The part of `status` about complete runs: over all rows, or by app where a worker's runs are for
+/// some apps alone.
 extension StatusReport {
     /// When the newest pass over all rows began, or, where each configured app was passed over by
     /// itself, the oldest of these passes.
@@ -375,12 +375,12 @@ extension StatusReport {
     }
 }
 
-/// What `status` says of a job that is running.
+/// The part of `status` about a job that is running.
 extension StatusReport {
     package struct Running {
         package var holder: String
         package var since: Timestamp?
-        /// What it tells of itself; `nil` where it has told nothing.
+        /// The progress that it recorded; `nil` where it has recorded none.
         package var live: LiveRun?
         /// The command that ends a pause.
         package var resumption: String?
@@ -419,7 +419,7 @@ extension StatusReport {
     }
 }
 
-/// What `status` says of other workers on the same database.
+/// The part of `status` about other workers on the same database.
 extension StatusReport {
     var workerLines: [String] {
         if let gap { return ["", gap] }

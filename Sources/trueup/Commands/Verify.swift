@@ -170,7 +170,7 @@ extension StoredColumn {
     }
 }
 
-/// What `verify` shows, for people as text and for machines as JSON.
+/// The output of `verify`, for people as text and for machines as JSON.
 struct VerifyReport {
     /// Colours what is good and what is bad, where colour is wanted.
     struct Ink {
@@ -182,7 +182,8 @@ struct VerifyReport {
     }
 
     let directory: String
-    /// What was found beside the company's own table; `nil` where nobody asked, or there is none.
+    /// The result for the ledger next to the company's own table; `nil` where it was not asked for,
+    /// or there is none.
     var companyLedger: CompanyLedgerLook?
     private var runs: [CanonicalJSON] = []
 

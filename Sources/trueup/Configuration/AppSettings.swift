@@ -147,7 +147,7 @@ extension AppSettings {
             != nil
     }
 
-    /// What depends on several keys.
+    /// Checks the rules that concern several keys.
     private func check(_ mapping: SettingsMapping) throws(ConfigurationError) {
         if environment == .production, appAppleID == nil {
             throw mapping.error(

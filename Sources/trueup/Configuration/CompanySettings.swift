@@ -12,7 +12,7 @@ package struct CompanySettings: Hashable, Sendable {
     /// The name of the books on a server; `nil` where they are in a file.
     package private(set) var booksName: String?
     package var mapping: TableMapping?
-    /// What `store.url` names then.
+    /// The database that `store.url` names then.
     package var source: CompanySource?
 
     package init() {}
@@ -127,7 +127,7 @@ extension CompanySettings {
 }
 
 extension CompanySettings {
-    /// What a URL of `store.url` means; relative paths are resolved already.
+    /// Returns the meaning of a URL of `store.url`; relative paths are resolved already.
     static func source(
         _ url: String, file: String
     ) throws(ConfigurationError) -> CompanySource {
@@ -143,7 +143,7 @@ extension CompanySettings {
 }
 
 extension TableMapping {
-    /// What the settings digest covers.
+    /// The part that the settings digest covers.
     var digested: CanonicalJSON {
         .object([
             "table": .string(table.description),

@@ -10,7 +10,7 @@ struct EffectiveSetting: Hashable, Sendable {
     var key: String
     /// As one would write it; `nil` where nothing is set.
     var value: String?
-    /// What holds instead of a value, in words.
+    /// The words for a setting that has no value.
     var absence: String?
     var source: Source
 

@@ -2,7 +2,7 @@ import FoundationEssentials
 package import Reconciliation
 package import Subscriptions
 
-/// What one job does; the initial values are the defaults.
+/// The settings of one job; the initial values are the defaults.
 package struct JobSettings: Hashable, Sendable, SettingsSection {
     /// The file's name without `.yaml`.
     package var name = ""
@@ -425,7 +425,7 @@ package struct DurationText: Hashable, Sendable {
 
     static var longest: String { text(ofMilliseconds: maximumMilliseconds) }
 
-    /// What to write instead of a text that is no duration.
+    /// Returns a suggestion for a text that is not a duration.
     static func suggestion(for text: String) -> String {
         if !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) {
             return "add a unit: \(text)s, \(text)m, \(text)h or \(text)d"

@@ -1,7 +1,7 @@
 import EventDelivery
 import Subscriptions
 
-/// Whom a run tells how it ended, in words for people.
+/// The receivers of the message about how a run ended, in words for people.
 package struct MessageSettings: Hashable, Sendable, SettingsSection {
     /// After which runs.
     package enum Occasion: String, Hashable, Sendable, CaseIterable {
@@ -15,7 +15,7 @@ package struct MessageSettings: Hashable, Sendable, SettingsSection {
     package var webhook: WebhookURL?
     /// The variable that holds the webhook's address instead.
     package var webhookVariable: String?
-    /// What the webhook's messages are signed with, where they are.
+    /// The secret that signs the webhook's messages, if any.
     package var secret: SecretSource?
     package var recipients: [String] = []
     package var sender = "trueup"

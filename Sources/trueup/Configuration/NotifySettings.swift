@@ -4,7 +4,7 @@ package import Subscriptions
 package struct NotifySettings: Hashable, Sendable, SettingsSection {
     /// A webhook, or else the command.
     package var url: WebhookURL?
-    /// What the webhook's events are signed with; there whenever that is.
+    /// The secret that signs the webhook's events; present whenever the webhook is.
     package var secret: SecretSource?
     package var command: [String] = []
     /// An extra TLS root; only with a loopback URL.
@@ -110,7 +110,7 @@ extension NotifySettings {
         try check(mapping, isRehearsal: isRehearsal)
     }
 
-    /// What depends on several keys.
+    /// Checks the rules that concern several keys.
     private func check(
         _ mapping: SettingsMapping, isRehearsal: Bool
     ) throws(ConfigurationError) {

@@ -115,7 +115,7 @@ struct ProtectedFile {
     let key: String
     /// The setting that would name a variable instead.
     let alternative: String
-    /// What it should be, for errors: `the .p8 file`.
+    /// The expected kind of secret, for errors: `the .p8 file`.
     let what: String
     /// How to put it there.
     let remedy: String
@@ -245,7 +245,7 @@ package struct FileAccess: Hashable, Sendable {
         self.isCredential = isCredential
     }
 
-    /// Why a secret may not lie there; `nil` where it may.
+    /// Returns why a secret may not be in that place; `nil` where it may.
     ///
     /// Its owner alone, as ever; or as secrets are mounted: root's or the process's own, and
     /// readable by one group that the process is in. Nobody but the owner may write.

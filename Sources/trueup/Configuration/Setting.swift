@@ -85,7 +85,7 @@ struct Setting<Section: Sendable>: Sendable {
         self.nested = nested
     }
 
-    /// The same setting as a member of the section's parent.
+    /// Returns the setting as a member of the section's parent.
     func within<Whole: Sendable>(
         _ part: any WritableKeyPath<Whole, Section> & Sendable
     ) -> Setting<Whole> {
@@ -149,7 +149,7 @@ extension SettingsMapping {
         }
     }
 
-    /// What stands under the key or under its other name.
+    /// Returns the value under the key or under its other name.
     private func value<Section>(
         of setting: Setting<Section>
     ) throws(ConfigurationError) -> SettingsValue? {
@@ -162,14 +162,14 @@ extension SettingsMapping {
     }
 }
 
-/// What people are told about one setting.
+/// The description of one setting for people.
 package struct SettingDescription: Hashable, Sendable {
     package var key: String
-    /// What may be written: its type and its bounds.
+    /// The accepted type and bounds.
     package var form: String
     /// The words of which it is one; empty where it is no choice.
     package var choices: [String] = []
-    /// What holds when the key is left out.
+    /// The value when the key is left out.
     package var absence: Absence
     /// Texts that may be written; where there are several, they mean different things.
     package var examples: [String]
@@ -183,7 +183,7 @@ package struct SettingDescription: Hashable, Sendable {
     package var nested: [SettingDescription] = []
     /// Another name of the key, which means the same.
     package var alias: String?
-    /// What an editor accepts as its value, as JSON Schema; for keys below this one see `nested`.
+    /// The JSON Schema of its value, for editors; for keys below this one see `nested`.
     package var schema = SettingsSchema.text
     /// How `trueup config show` prints a written value.
     package var display = Display.asWritten
@@ -195,7 +195,7 @@ package struct SettingDescription: Hashable, Sendable {
         case asWritten
         /// The path that a relative one means.
         case path
-        /// The same behind `sqlite:`; the URL of a server as written, which holds no password.
+        /// A path behind `sqlite:`, or the URL of a server as written, which has no password.
         case store
         /// Scheme, host and port alone: the path of such an address is often a secret.
         case origin
@@ -285,7 +285,7 @@ struct SettingForm<Value: Sendable>: Sendable {
         return form
     }
 
-    /// The same for a property that has no value when the key is left out.
+    /// Returns the form for a property that has no value when the key is left out.
     static func optional<Wrapped>(_ form: SettingForm<Wrapped>) -> SettingForm
     where Value == Wrapped? {
         SettingForm(

@@ -23,7 +23,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var metricsDirectory: String?
     /// The addresses that are called when a run begins and when it has ended.
     package var ping = PingSettings()
-    /// Whom a run tells how it ended.
+    /// The receivers of the message about how a run ended.
     package var message = MessageSettings()
     /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
     package var retentionMilliseconds: Int64 = 400 * Milliseconds.perDay
@@ -138,7 +138,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     /// The folder where relative paths and `jobs/` start.
     package var directory: String { SettingsPath.directory(of: file) }
 
-    /// What of `store` the settings digest covers.
+    /// The part of `store` that the settings digest covers.
     private var storeDigest: CanonicalJSON {
         guard let table = company.table else { return .string(databasePath) }
         return .object([
@@ -223,7 +223,7 @@ extension Settings {
         }
     }
 
-    /// What depends on all settings of the file, and on variables.
+    /// Checks the rules that concern all settings of the file, and variables.
     private mutating func complete(
         under environment: [String: String]
     ) throws(ConfigurationError) {

@@ -111,7 +111,7 @@ enum SettingsFile {
             file: path, problem: "is larger than \(maximumBytes) bytes and cannot be settings")
     }
 
-    /// What the operating system calls an error.
+    /// Returns the operating system's text for an error.
     static func reason(_ code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)
@@ -376,7 +376,7 @@ struct SettingsValue {
     }
 }
 
-/// What is wrong with the settings: where, which key, and what to write instead.
+/// A fault in the settings: where, which key, and what to write instead.
 ///
 /// It quotes keys and harmless values, never the contents of a key file or a variable.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -387,7 +387,7 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     /// For example `apps[0].key_file`; `nil` when no key is concerned.
     package var key: String?
     package var problem: String
-    /// What to do about it, as an imperative or a question.
+    /// The advice, as an imperative or a question.
     package var suggestion: String?
     /// `config` (78), or `denied` (77) for a key file that others may read.
     package var status: ExitStatus

@@ -111,7 +111,7 @@ package enum SettingsSchema {
         return .object(members)
     }
 
-    /// What an editor shows beside the key, with the default in words.
+    /// Returns the text that an editor shows next to the key, with the default in words.
     private static func description(of setting: SettingDescription) -> String {
         let absence: String? =
             switch setting.absence {

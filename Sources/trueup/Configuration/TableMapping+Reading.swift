@@ -252,7 +252,7 @@ extension SettingsValue {
     }
 }
 
-/// What the numbers of a status mean, for messages.
+/// The names of the numbers of a status, for messages.
 private enum StatusName {
     static func of(_ number: Int64) -> String {
         switch number {

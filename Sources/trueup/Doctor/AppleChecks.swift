@@ -19,7 +19,8 @@ struct AppleChecks {
     private var identity: AppIdentity { app.identity }
     private var now: Timestamp { invocation.now() }
 
-    /// What can be seen without a call; the key and the roots where they can be used.
+    /// Checks what can be seen without a call; returns the key and the roots where they can be
+    /// used.
     func local() -> (diagnoses: [Diagnosis], key: ES256PrivateKey?, roots: TrustedRoots?) {
         var diagnoses: [Diagnosis] = []
         var key: ES256PrivateKey?
@@ -232,7 +233,7 @@ struct AppleChecks {
         return .ok("clock", identity, "agrees with the server's to \(max(1, seconds)) s")
     }
 
-    /// What Apple makes of tokens that are dated by such a clock.
+    /// Returns what Apple does with tokens that are dated by such a clock.
     private static func consequence(aheadSeconds ahead: Int64) -> String {
         if ahead > AppStoreServerTokens.backdatingSeconds {
             return ": Apple meets tokens that are issued in the future"

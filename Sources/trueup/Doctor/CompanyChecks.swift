@@ -158,7 +158,7 @@ struct CompanyChecks {
         ]
     }
 
-    /// What a run ends with for a missing right: that of a file, or one of a server.
+    /// The exit status of a run for a missing right: that of a file, or one of a server.
     private var statusOfRights: ExitStatus {
         if case .sqlite = company.table?.source { .output } else { .config }
     }

@@ -1,6 +1,6 @@
 package import Subscriptions
 
-/// What `doctor` found in one respect.
+/// One finding of `doctor`.
 package struct Diagnosis: Hashable, Sendable {
     package enum Outcome: String, Hashable, Sendable {
         case ok, warning, failed
@@ -15,9 +15,9 @@ package struct Diagnosis: Hashable, Sendable {
     package var app: AppIdentity?
     package var outcome: Outcome
     package var detail: String
-    /// What to do, as an imperative.
+    /// The advice, as an imperative.
     package var fix: String?
-    /// What a command would end with because of it; `ok` unless it failed.
+    /// The exit status of a command because of it; `ok` unless it failed.
     package var status: ExitStatus
 
     static func ok(_ check: String, _ app: AppIdentity? = nil, _ detail: String) -> Diagnosis {
@@ -58,7 +58,7 @@ package struct Diagnosis: Hashable, Sendable {
         return failed(check, app, report.message, fix: nil, report.status)
     }
 
-    /// What a run only warns of, in the words of a failure.
+    /// Returns a failure as a warning, for what does not stop a run.
     static func warning(
         _ check: String, _ app: AppIdentity? = nil, _ error: any Error
     ) -> Diagnosis {

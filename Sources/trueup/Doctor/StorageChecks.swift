@@ -163,7 +163,7 @@ struct StorageChecks {
 ///
 /// The figures were measured on a backfill, and on the runs after it, from ids alone.
 package struct SpaceForecast: Hashable, Sendable {
-    /// What decides how much a run writes.
+    /// The figures that decide how much a run writes.
     package struct Work: Sendable {
         /// Rows of which nothing is known yet: each is filled in.
         package var firstFills = 0
@@ -175,7 +175,7 @@ package struct SpaceForecast: Hashable, Sendable {
         package var firstRecovered = 0
         /// Whether nothing is written to rows: then there is no ledger, and no way back.
         package var isCheck = false
-        /// What the last run that filled nothing in took; `nil` where there is none.
+        /// The report of the last run that filled nothing in: its size and the run's questions.
         package var lastReport: (bytes: Int64, questions: Int)?
 
         package init() {}
@@ -187,7 +187,7 @@ package struct SpaceForecast: Hashable, Sendable {
     /// A period: its payload, its row, the plan and the ledger.
     private static let databaseBytesOfPeriod = 3_550.0
     private static let reportBytesOfPeriod = 950.0
-    /// What a check that would fill rows in takes of what the filling takes.
+    /// The space that a check of empty rows takes, as a share of the space for filling them in.
     private static let shareOfCheck = 0.6
     /// A row that agrees, and one in twenty that is corrected.
     private static let databaseBytesOfKnown = 600.0
@@ -232,7 +232,7 @@ struct SpaceChecks {
     private struct Disk {
         let place: String
         let free: UInt64
-        /// What it holds of ours.
+        /// Whether the database is on it.
         var database = false
         var reports = false
 
@@ -343,7 +343,7 @@ struct SpaceChecks {
     }
 }
 
-/// What the operating system says of the place where a file lies; nothing is created or changed.
+/// Facts of the operating system about the place of a file; nothing is created or changed.
 enum FileSystemFacts {
     /// With less than the first `doctor` fails, with less than the second it warns: evidence,
     /// reports and SQLite's log all grow during a run.
@@ -373,8 +373,8 @@ enum FileSystemFacts {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    /// What tells a folder from every other one of the machine, containers included: the numbers of its
-    /// file system and of its inode; `nil` where there is none.
+    /// Returns the identity of a folder on this machine, containers included: the numbers of its
+    /// file system and of its inode; `nil` where there is no folder.
     static func number(of folder: String) -> String? {
         var facts = stat()
         guard unsafe stat(folder, &facts) == 0 else { return nil }
@@ -394,7 +394,7 @@ enum FileSystemFacts {
         }
     }
 
-    /// Why files cannot be made in a folder; `nil` when they can.
+    /// Returns why files cannot be made in a folder; `nil` when they can.
     static func obstacle(toFilesIn folder: String) -> String? {
         var facts = stat()
         guard unsafe stat(folder, &facts) == 0 else { return SettingsFile.reason(errno) }
@@ -402,7 +402,7 @@ enum FileSystemFacts {
         return unsafe access(folder, W_OK | X_OK) == 0 ? nil : SettingsFile.reason(errno)
     }
 
-    /// Why the path cannot be written; `nil` when it can.
+    /// Returns why the path cannot be written; `nil` when it can.
     static func obstacle(toWriting path: String) -> String? {
         unsafe access(path, W_OK) == 0 ? nil : SettingsFile.reason(errno)
     }

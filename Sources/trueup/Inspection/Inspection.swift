@@ -4,7 +4,7 @@ import Glibc
 import JSONWebSignature
 import Subscriptions
 
-/// What `inspect` found in one input.
+/// The result of `inspect` for one input.
 enum Inspection {
     /// One JWS; `isAlone` when the verdict is on it alone, whatever is inside.
     case payload(InspectedPayload, isAlone: Bool)
@@ -189,11 +189,12 @@ enum InspectionJSON {
     }
 }
 
-/// What `inspect` compares a payload with, and which roots it trusts: from its options or from the settings.
+/// The values that `inspect` compares a payload with, and the roots that it trusts: from its
+/// options or from the settings.
 struct InspectionSetup {
     /// A given root that is no certificate is a refusal of everything: a verdict, not an error.
     let inspector: Result<PayloadInspector, JSONWebSignatureError>
-    /// What the reader must know about the verdict, in sentences.
+    /// Remarks that the reader needs about the verdict, in sentences.
     private(set) var remarks: [String] = []
 
     init(_ command: Inspect, in invocation: Invocation) throws {

@@ -15,7 +15,8 @@ struct InspectionText {
         self.remarks = remarks
     }
 
-    /// What was described further up: Apple's chain is the same everywhere and is described once.
+    /// The chains that were described further up: Apple's chain is the same everywhere and is
+    /// described once.
     private final class Memory {
         var chain: [CertificateFacts] = []
     }
@@ -186,7 +187,7 @@ struct InspectionText {
     }
 }
 
-/// What a member of a payload means to a person, beside the raw value.
+/// The meaning of a payload's member for a person, next to the raw value.
 ///
 /// Source: App Store Server API, data models.
 enum FieldMeaning {
@@ -246,7 +247,7 @@ struct InspectedPage {
     private static let widestName = 32
 
     private let text: InspectionText
-    /// What was found of the JWS in it, by path.
+    /// The results for the JWS in it, by path.
     private let layers: [String: InspectedPayload]
     /// Members and values that this version does not know, by path.
     private var unknowns: [String: UnknownValue] = [:]

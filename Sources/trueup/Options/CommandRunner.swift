@@ -53,7 +53,7 @@ package enum CommandRunner {
         }
     }
 
-    /// What is wrong with the name of the command, if it is none; the parser would not suggest any.
+    /// Returns what is wrong with an unknown name of a command; the parser would not suggest any.
     private static func unknownVerb(in arguments: [String]) -> String? {
         let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
         guard let name = words.first, !name.hasPrefix("-"), name != "help" else { return nil }
@@ -186,7 +186,7 @@ package enum ColorChoice: String, CaseIterable, Sendable, ExpressibleByArgument 
     }
 }
 
-/// Why a command ends early, with its exit status and a sentence for the person on call.
+/// An error that ends a command early, with its exit status and a sentence for the person on call.
 package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var status: ExitStatus
     /// Empty when nobody would read it (the reader of standard output has gone).

@@ -19,7 +19,7 @@ enum HelpText {
             + ExitStatusHelp.text(of: verb.exitStatuses)
     }
 
-    /// What a person gets who types the program's name alone.
+    /// The text for a person who types the program's name alone.
     static let short = """
         trueup compares your stored App Store subscriptions with what Apple states, and corrects them.
 
@@ -79,7 +79,7 @@ enum HelpText {
 
     /// A title in capitals with the entries below it, or what stands before the first title.
     private struct Part {
-        /// What the parser adds to the title of a group of commands.
+        /// The text that the parser adds to the title of a group of commands.
         static let groupMark = " SUBCOMMANDS"
 
         var title: String
@@ -153,17 +153,17 @@ package struct CommandStatuses: Sendable {
     /// In the order of their codes.
     package var sorted: [ExitStatus] { meanings.keys.sorted { $0.code < $1.code } }
 
-    /// What any command can have that writes to standard output.
+    /// The statuses of any command that writes to standard output.
     static let anyCommand: [ExitStatus] = [.usage, .output]
-    /// What a command can have that reads the settings and the database.
+    /// The statuses of a command that reads the settings and the database.
     static let database = anyCommand + [.config, .unavailable, .busy]
-    /// What a run can have before and while it asks Apple.
+    /// The statuses of a run before and while it asks Apple.
     static let run =
         database + [
             .incomplete, .data, .cannotCreate, .protocol, .denied, .hungUp, .interrupted,
             .terminated,
         ]
-    /// What a command can have that gives a running job an order.
+    /// The statuses of a command that gives a running job an order.
     static let ofOrders = CommandStatuses(
         [anyCommand, [.config, .busy]],
         [

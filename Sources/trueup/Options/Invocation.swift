@@ -2,7 +2,8 @@ import FoundationEssentials
 import Glibc
 package import Subscriptions
 
-/// What a command needs of its process: variables, streams and clock, as values that a test can replace.
+/// The parts of its process that a command needs: variables, streams and clock, as values that a
+/// test can replace.
 package struct Invocation {
     package var environment: [String: String]
     /// Results.
@@ -13,7 +14,7 @@ package struct Invocation {
     package var diagnosticsAreTerminal: Bool
     /// The width of the terminal behind the output; `nil` where it does not say.
     package var outputColumns: @Sendable () -> Int? = { nil }
-    /// The same of the terminal behind the diagnostics.
+    /// The width of the terminal behind the diagnostics.
     package var diagnosticsColumns: @Sendable () -> Int? = { nil }
     package var now: @Sendable () -> Timestamp
     /// How long a command that may wait for a run to end does so before it gives up (exit 75).
@@ -82,7 +83,7 @@ package struct Invocation {
         try show(renderedJSON: json.rendered)
     }
 
-    /// The same with JSON that stands as text already, without a line feed at the end.
+    /// Shows JSON that is text already, without a line feed at the end.
     func show(renderedJSON text: String) throws(CommandFailure) {
         try output.line(PlainText.ofJSON(text))
     }

@@ -30,7 +30,7 @@ struct RunName {
         return known.first ?? name
     }
 
-    /// What is kept of the run.
+    /// Returns the record of the run.
     ///
     /// - Throws: 64 also where nothing is kept of it any more.
     func record(

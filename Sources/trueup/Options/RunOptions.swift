@@ -2,7 +2,7 @@ package import ArgumentParser
 package import ReconciliationRun
 package import Subscriptions
 
-/// What `run` and `check` take beside the common options.
+/// The options of `run` and `check` besides the common ones.
 package struct RunOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -85,7 +85,7 @@ package struct RunOptions: ParsableArguments {
         return milliseconds
     }
 
-    /// What was given of these options, to be given again.
+    /// The given options as words, to be given again.
     var words: [String] {
         var words = [job]
         if let only { words += ["--only", only] }
@@ -142,7 +142,7 @@ package struct TimeOption: ExpressibleByArgument, Hashable, Sendable {
     }
 }
 
-/// What the commands that apply a plan take for its guards.
+/// The options for the guards of the commands that apply a plan.
 package struct GuardOptions: ParsableArguments {
     @Option(
         name: .customLong("lift-guard"),
@@ -272,7 +272,7 @@ package struct AppScope: ParsableArguments {
         return apps.filter { shard?.includes(app: $0) ?? true }
     }
 
-    /// What was given, to be given again.
+    /// The given options as words, to be given again.
     var words: [String] {
         app.flatMap { ["--app", $0.text] }
             + (appShard.map { ["--app-shard", $0.shard.text] } ?? [])

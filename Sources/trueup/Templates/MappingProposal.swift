@@ -5,7 +5,7 @@ package import Subscriptions
 package struct MappingProposal: Sendable {
     private let tables: [CompanyTableDescription]
     private let url: String
-    /// What stands in the column of the status; empty where nobody has looked.
+    /// The values of the column of the status; empty where they were not read.
     package var statusWords: [String] = []
 
     /// - Parameters:
@@ -51,7 +51,7 @@ package struct MappingProposal: Sendable {
         (.webOrderLineItemID, ["weborderlineitemid"]),
     ]
 
-    /// What a name may hold without quotes.
+    /// The characters that a name may have without quotes.
     private static let plainBytes = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.".utf8)
 
@@ -93,7 +93,7 @@ package struct MappingProposal: Sendable {
         }
     }
 
-    /// What is to be known of the choice before anything else.
+    /// Returns remarks on the choice of the table, which come before anything else.
     private func aboutTheChoice(_ table: CompanyTableDescription) -> [String] {
         let others = candidates.dropFirst().map(\.name.description).joined(separator: ", ")
         return [

@@ -7,7 +7,7 @@ import Reports
 import SubscriptionStore
 import Subscriptions
 
-/// What it takes to ask Apple about one app: its key, its roots, and open transports.
+/// The parts that are needed to ask Apple about one app: its key, its roots, and open transports.
 ///
 /// It is opened before a run takes its lock, so that settings that cannot work fail at once. The store
 /// and the log come later, and are given to `appStore`.

@@ -93,7 +93,8 @@ struct Books {
         try copy.place(under: lock)
     }
 
-    /// The same for commands that may work beside a run, which has the books as they are now.
+    /// Brings trueup's database up to date for commands that may work next to a run, which has it
+    /// up to date already.
     ///
     /// - Parameters:
     ///   - now: Since when the lock is held, for others to read.
@@ -132,7 +133,7 @@ struct Books {
         return (restored, true)
     }
 
-    /// What keeps a run from working with books on a server as they stand there.
+    /// Returns what keeps a run from working with trueup's database on a server as it is.
     ///
     /// - Parameter mayWrite: Whether it would write them.
     /// - Returns: A sentence for who runs it; `nil` for nothing.
@@ -167,7 +168,8 @@ struct Books {
     /// Lets other machines write the books on a server; for whoever holds the lock of the copy.
     func release() { server?.release() }
 
-    /// The same for commands that may work beside a run of this machine, which keeps them.
+    /// Releases trueup's database for commands that may work next to a run of this machine, which
+    /// keeps it.
     func releaseUnlessRunGoesOn() {
         guard let server, SQLiteStore.lockHolder(ofDatabaseAt: path) == nil else { return }
         server.release()
@@ -215,7 +217,7 @@ struct BooksBehind {
 
     let settings: Settings
 
-    /// What was found.
+    /// The counts of what was found.
     private struct Counts {
         var shown: ClosedRange<Int64>?
         var lastRun: String?
@@ -255,7 +257,7 @@ struct BooksBehind {
         return notice(of: counts)
     }
 
-    /// What is known of an entry; `nil` where there is nothing to keep.
+    /// Recovers what is known of an entry; `nil` where there is nothing to keep.
     ///
     /// `reports` are given for an entry up to which all were reported.
     private func recover(

@@ -75,7 +75,8 @@ extension CompanySettings {
             }
     }
 
-    /// What a run says of a copy: what is not judged, and what was met when it was read.
+    /// Returns the remarks of a run on imported rows: what is not checked, and what was met when
+    /// they were read.
     func remarks(after refresh: CopyRefresh?) -> [String] {
         guard let mapping, let refresh else { return [] }
         let left = SubscriptionField.allCases.filter(mapping.notKept.contains).map(\.rawValue)
@@ -94,7 +95,7 @@ extension PostgresCompany: CompanyDatabase {}
 
 extension PostgresSchema: CompanySchema {}
 
-/// What a run begins with where the rows stand in a table of the company's own.
+/// The beginning of a run whose rows are in a table of the company's own.
 struct CompanyStart {
     /// `nil` where the rows stand in our own table, or theirs could not be opened.
     private(set) var link: CompanyLink?
@@ -103,7 +104,7 @@ struct CompanyStart {
     private(set) var calls = WorkerCalls()
     /// Where all workers see the run; `nil` where nobody else would look.
     private(set) var register: WorkerRuns?
-    /// Why the run cannot begin: it is reported as one that ends with this.
+    /// The reason why the run cannot begin: it is reported as one that ends with this.
     private(set) var obstacle: StoreError?
 
     /// - Parameters:
@@ -132,15 +133,15 @@ struct CompanyStart {
     }
 }
 
-/// What became of reading the company's own table as a run began.
+/// The result of reading the company's own table at the beginning of a run.
 struct CompanyReading {
     /// `nil` without such a table, and where it could not be read.
     var refresh: CopyRefresh?
-    /// What the database said where it could not be read.
+    /// The error of the database where it could not be read.
     var fault: StoreError?
-    /// Why the run ends without having judged anything.
+    /// The reason why the run ends without having checked anything.
     var obstacle: RunEnd?
-    /// What was found of corrections that the books did not have.
+    /// The corrections that were found and trueup's database did not have.
     var notice: String?
 }
 

@@ -17,7 +17,7 @@ struct PreparedRun {
     var job: ReconciliationJob
     let header: RunHeader
     let clock: RunClock
-    /// What the lock says is going on, such as `run nightly`.
+    /// The description of the run in its lock, such as `run nightly`.
     let description: String
     /// By what the signed payloads of each app are checked.
     let trust: [AppTrust]
@@ -287,7 +287,7 @@ extension Sequence where Element: Hashable {
     }
 }
 
-/// What people ordered of a run, from when to when: for its report.
+/// The orders that people gave a run, from when to when: for its report.
 package struct OrderHistory: Sendable {
     /// How many orders have a sentence of their own.
     package static let told = 10
@@ -336,7 +336,8 @@ package struct OrderHistory: Sendable {
     }
 }
 
-/// What is known of a run that may have written to rows, for the message of one that leaves no report.
+/// The facts about a run that may have written to rows, for the message of one that leaves no
+/// report.
 final class BegunRun: Sendable {
     private let store = Mutex<SQLiteStore?>(nil)
 
@@ -347,7 +348,7 @@ final class BegunRun: Sendable {
         self.store.withLock { $0 = store }
     }
 
-    /// What is to be said of the run; `nil` where it did not begin.
+    /// Returns the account of the run; `nil` where it did not begin.
     ///
     /// A correction in a table of the company's own may be committed there before the ledger has it,
     /// so their number is not known then.
@@ -398,7 +399,7 @@ package enum RunningUser {
 }
 
 extension RunHeader {
-    /// What a run is recorded as, under a name of its own.
+    /// Makes the header of a run, under a name of its own.
     ///
     /// - Parameters:
     ///   - job: the settings that it runs by.

@@ -7,8 +7,8 @@ package import SubscriptionStore
 package import Subscriptions
 import Synchronization
 
-/// What a person at the terminal sees of a run: how far it is, what it waits for, and what happened
-/// on the way.
+/// The line at the terminal about a run: how far it is, what it waits for, and what happened on the
+/// way.
 ///
 /// On a terminal progress and waits are one line that is written over; elsewhere progress is a line
 /// now and then, and every wait a line of its own, at once.
@@ -17,8 +17,8 @@ package final class ProgressLine: Sendable {
         var lastShown: ContinuousClock.Instant?
         var isOpen = false
         var progress: RunProgress?
-        /// What was heard of the present stage: its beginning, or what is older than the time over
-        /// which the rate is taken, and a newer point.
+        /// Points of the present stage: its beginning, or one older than the time over which the
+        /// rate is taken, and a newer point.
         var began: (at: ContinuousClock.Instant, progress: RunProgress)?
         var newer: (at: ContinuousClock.Instant, progress: RunProgress)?
         /// The last wait that was told; it may be over.
@@ -148,7 +148,7 @@ package final class ProgressLine: Sendable {
         if isOpen { write("\r\u{1B}[K") }
     }
 
-    /// What the run has said of itself so far, whether or not anybody saw it.
+    /// The progress that the run has reported so far, whether or not it was shown.
     package var standing: RunStanding {
         let now = now()
         return state.withLock { state in

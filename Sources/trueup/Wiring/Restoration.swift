@@ -11,8 +11,8 @@ struct Restoration {
     let holder: String
     let invocation: Invocation
 
-    /// What a run says first where the newest report proves entries of the ledger that the database
-    /// does not have; `nil` where it has them.
+    /// Returns the first notice of a run where the newest report proves entries of the ledger that
+    /// the database does not have; `nil` where it has them.
     ///
     /// All reports are read in that case only: a run must not take longer the more nights came before it.
     func notice(of store: SQLiteStore) throws -> String? {
@@ -39,7 +39,7 @@ struct Restoration {
         try Self.lostHead(of: store, provenIn: settings.reportDirectory)
     }
 
-    /// The same for whoever only looks.
+    /// Returns the lost head of a database that is only read.
     static func lostHead(of store: SQLiteStore, provenIn directory: String) throws -> String? {
         guard let head = ReportedLedger.newestHead(in: directory),
             try store.ledgerHead().hash != head, try store.ledgerEntry(withHash: head) == nil
@@ -47,7 +47,7 @@ struct Restoration {
         return head
     }
 
-    /// What would be declared; nothing is written.
+    /// Returns what would be declared; nothing is written.
     ///
     /// - Throws: 64 where nothing was lost.
     func lost(in store: SQLiteStore) throws -> [LedgerBreak] {
@@ -220,12 +220,12 @@ extension SQLiteRunRecord: RunRecord {}
 /// Retention deletes the oldest reports only, so the newest one tells. Once the run that notices it
 /// has published its own report, that one is the newest.
 struct EarlierReports {
-    /// What the folder lacks.
+    /// The reports that the folder lacks.
     struct Missing {
         /// SHA-256 of the newest missing report's manifest, on which the chain goes on; `nil` where
         /// it was published elsewhere and older ones stand here.
         var manifest: String?
-        /// What a run says of it.
+        /// The notice of a run about it.
         var notice: String
     }
 

@@ -47,7 +47,7 @@ final class RunControl: Sendable {
 
     var orders: RunOrders { state.withLock(\.orders) }
 
-    /// What was ordered so far, for the run's report.
+    /// The orders so far, for the run's report.
     var remarks: [String] {
         state.withLock { $0.history.sentences(stillHolding: $0.orders) }
     }
@@ -160,7 +160,7 @@ final class RunWatch: Sendable {
     private let control: RunControl
     private let terminal: ProgressLine
     private let now: @Sendable () -> Timestamp
-    /// What is used of the hour's quota; empty where that cannot be said.
+    /// Returns the used part of the hour's quota; empty where it is not known.
     private let quota: @Sendable () async -> [LiveRun.QuotaUse]
     private let state = Mutex(State())
 
@@ -294,7 +294,7 @@ struct RunningJob {
         file = RunOrdersFile(besideDatabaseAt: database)
     }
 
-    /// What it has been ordered so far.
+    /// The orders that it has been given so far.
     var orders: RunOrders { file.read(forRun: live.runID, process: live.process) }
 
     /// - Parameter orders: What it is ordered from now on.
@@ -321,7 +321,8 @@ extension CommonOptions {
         ShellCommand.text(["trueup"] + words + settingsWords)
     }
 
-    /// What names the same settings in another command; none where they are found without.
+    /// The arguments that name the same settings in another command; none where they are found
+    /// without.
     var settingsWords: [String] { config.map { ["--config", $0] } ?? [] }
 }
 

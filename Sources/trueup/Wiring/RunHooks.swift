@@ -27,7 +27,7 @@ final class RunHooks: Sendable {
         self.logger = logger
     }
 
-    /// What the programs said, for the report.
+    /// The remarks of the programs, for the report.
     var remarks: [String] { said.withLock(\.self) }
 
     var reviewsPlans: Bool { !run.hooks.afterPlan.isEmpty }

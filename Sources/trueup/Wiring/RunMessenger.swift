@@ -77,7 +77,7 @@ struct RunMessenger {
         return receivers.isEmpty ? "no receiver" : receivers.joined(separator: ", ")
     }
 
-    /// Whom a rehearsal leaves out, in sentences.
+    /// The receivers that a rehearsal leaves out, in sentences.
     private var keptFromRehearsal: [String] {
         guard isRehearsal else { return [] }
         var sentences: [String] = []
@@ -201,7 +201,8 @@ struct RunMessenger {
 
 /// Delivers events to the receiver that the settings name.
 struct EventNotifier {
-    /// What a run spends on it at most: its report stands already, and people wait for its end.
+    /// The longest time that a run spends on it: its report is published already, and people wait
+    /// for its end.
     static let budgetOfRun = Duration.seconds(60)
 
     private let destination: any EventDestination
@@ -321,7 +322,7 @@ enum ProgramFile {
 struct RunPings: Sendable {
     private let settings: PingSettings
     private let job: String
-    /// What `{apps}` stands for.
+    /// The text for `{apps}`.
     private let apps: String
     private let transport: CurlTransport?
     private let started: Task<String?, Never>?

@@ -243,7 +243,7 @@ struct RunSession {
         }
     }
 
-    /// What the run is expected to need, for the report to hold against what it needs.
+    /// Returns the expected effort of the run, for the report to compare with the real one.
     private func forecast(in store: SQLiteStore) async throws -> CallForecast? {
         guard let job = run.forecastedJob else { return nil }
         return try await RunForecast(
@@ -359,8 +359,8 @@ func onBackgroundThread<Value: Sendable>(
     _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
-/// What whoever watches the run is told: people at a terminal while it goes on, machines once its report is
-/// published or has failed.
+/// Notices for those who watch the run: people at a terminal during the run, machines once its
+/// report is published or has failed.
 ///
 /// None of it fails the run.
 extension RunSession {
@@ -438,7 +438,7 @@ extension RunSession {
         await leaveMetrics(of: summary, waits: waits, store: store, and: calls)
     }
 
-    /// What people are told of the run, also where it left no report.
+    /// Returns the message to people about the run, also where it left no report.
     func message(of ending: Result<FinishedReport, any Error>, _ begun: BegunRun) -> RunMessage {
         switch ending {
         case .success(let report):
@@ -496,7 +496,7 @@ extension RunSession {
         return standing
     }
 
-    /// What tells other terminals how far this run is.
+    /// Returns the watch that shows other terminals how far this run is.
     func watch(
         of live: LiveRun, over terminal: ProgressLine, under control: RunControl,
         in store: SQLiteStore, and calls: SharedCalls?
@@ -516,7 +516,7 @@ extension RunSession {
             job: run.header.job, writtenAt: since)
     }
 
-    /// What takes the orders that people give this run.
+    /// Returns the control that takes the orders that people give this run.
     func control(of live: LiveRun, telling terminal: ProgressLine, _ logger: Logger) -> RunControl {
         RunControl(
             file: RunOrdersFile(besideDatabaseAt: run.settings.databasePath), run: live,
@@ -533,7 +533,7 @@ extension RunSession {
     struct Notifier {
         /// `nil` for a check, which has nothing to say, and where no receiver is configured.
         var events: EventNotifier?
-        /// What keeps the run from notifying, with what to do.
+        /// The obstacle that keeps the run from notifying, with what to do.
         var obstacle: String?
     }
 

@@ -7,13 +7,13 @@ package struct RunStanding: Hashable, Sendable {
     package typealias Wait = LiveRun.Wait
 
     package var progress: RunProgress?
-    /// What is done of the present stage in a second; `nil` while that cannot be told.
+    /// The pace of the present stage in units a second; `nil` while it is not known.
     package var perSecond: Double?
-    /// What keeps it from asking now.
+    /// The reason why it waits now.
     package var wait: Wait?
-    /// What is used of the hour, by app and endpoint.
+    /// The used part of the hour, by app and endpoint.
     package var quota: [LiveRun.QuotaUse]
-    /// What people have ordered.
+    /// The pause that people have ordered.
     package var pause: RunOrders.Pause?
     package var throttle: RunOrders.Throttle?
 
@@ -46,7 +46,8 @@ package struct RunStanding: Hashable, Sendable {
         return most == 0 ? "under 1 % of quota" : "\(most) % of quota"
     }
 
-    /// What fits into a line of the terminal: what matters most is said first, and left out last.
+    /// Returns the parts that fit into a line of the terminal: the most important comes first, and
+    /// is left out last.
     ///
     /// - Parameter room: How many characters fit.
     /// - Returns: At most so many characters.

@@ -35,7 +35,7 @@ struct SharedQuota: QuotaBook {
         try? await store.keepRefusal(refusal, of: account(endpoint))
     }
 
-    /// What earlier processes were told by Apple.
+    /// Returns the refusals that earlier processes got from Apple.
     ///
     /// - Throws: `StoreError`.
     func refusals() async throws -> [Endpoint: QuotaRefusal] {
@@ -132,7 +132,7 @@ package final class QuotaPeaks: Sendable {
         calls.withLock { $0[account] = max($0[account] ?? 0, grant.usedOfHour) }
     }
 
-    /// What was noted, against Apple's documented limits.
+    /// Returns the recorded calls, compared with Apple's documented limits.
     ///
     /// - Parameter waits: How long the run was kept from asking, by reason.
     /// - Returns: The peaks by app and endpoint, with the waits.

@@ -131,7 +131,7 @@ struct WorkerQuota: QuotaBook {
 struct WorkerCalls {
     /// `nil` where nobody else shares the quota through a database.
     var shared: SharedCalls?
-    /// What the report says where they are not shared although there is such a database.
+    /// The remark of the report where they are not shared although there is such a database.
     var remark: String?
 
     /// Nobody shares them.
@@ -227,11 +227,11 @@ extension RunHeader {
     }
 }
 
-/// What the other workers on a company's database have done, for commands that only read.
+/// The runs of the other workers on a company's database, for commands that only read.
 struct OtherWorkers: Sendable {
     /// Newest or oldest first, as asked; empty where nobody shares the database.
     var runs: [WorkerRun] = []
-    /// Why they are not known, as a sentence.
+    /// The reason why they are not known, as a sentence.
     var gap: String?
 
     /// The last runs of all other workers, newest first.

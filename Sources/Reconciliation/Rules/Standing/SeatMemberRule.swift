@@ -9,7 +9,7 @@ package import Subscriptions
 struct SeatMemberRule: Rule {
     static let version = 1
 
-    /// What the company stores in `in_app_ownership_type`.
+    /// The value that the company stores in `in_app_ownership_type`.
     static let mark = "SEAT_MEMBER"
 
     static func marks(_ row: LocalSubscription) -> Bool { row.inAppOwnershipType == mark }
