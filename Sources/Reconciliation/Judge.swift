@@ -88,6 +88,8 @@ extension CaseContext {
     ///
     /// - Every transaction that the answer shows of a period is revoked, and the period has others:
     ///   the whole history says whether they are revoked, too.
+    /// - Seats were added to the period, and the table keeps their number: it is a sum over all
+    ///   transactions of the period.
     /// - A subscription would be inserted: the whole history says whether a row of ours is stored
     ///   under the id of one of its later transactions.
     /// - Periods are stored: the history says which are missing or differ.
@@ -95,7 +97,9 @@ extension CaseContext {
     ///   it is a restore's.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
-        if policy.readsSharedPeriods, drafts.contains(where: \.lacksPeriod) {
+        if policy.readsSharedPeriods,
+            drafts.contains(where: { $0.lacksPeriod || $0.lacksSeats })
+        {
             return .history(after: nil)
         }
         if policy.reports(.missingLocally), drafts.contains(where: { $0.insertion != nil }) {

@@ -277,8 +277,10 @@ package enum CSVRowWriter {
         append(columns.map(row.value(of:)), to: &output)
     }
 
-    package static func append(_ row: LocalTransaction, to output: inout [UInt8]) {
-        append(TransactionField.allCases.map(row.value(of:)), to: &output)
+    package static func append(
+        _ row: LocalTransaction, _ columns: [TransactionField], to output: inout [UInt8]
+    ) {
+        append(columns.map(row.value(of:)), to: &output)
     }
 
     private static func append(_ values: [FieldValue], to output: inout [UInt8]) {

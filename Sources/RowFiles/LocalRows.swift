@@ -33,26 +33,35 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
     }
 }
 
-/// Reads a file of local transaction rows.
+/// Reads a file of local transaction rows: of periods or of purchases.
 package typealias TransactionFileReader = RowFileReader<TransactionField, LocalTransaction>
 
-/// Files of local transaction (period) rows (docs/columns.md).
+/// Files of local transaction rows (docs/columns.md).
 extension RowFileReader where Field == TransactionField, Row == LocalTransaction {
     /// - Parameters:
     ///   - path: `-` is standard input.
+    ///   - table: where the rows belong. A purchase without an original id is the original itself.
     ///   - apps: the configured ones, for lines that do not name theirs.
     ///   - mapping: what columns with other names than ours mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(
-        transactionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
+        transactionsAt path: String, of table: TransactionTable = .periods, apps: [AppIdentity],
+        mapping: ColumnMapping = ColumnMapping()
     ) throws(RowFileError) {
         let resolution = AppResolution(apps: apps)
-        let columns = TransactionField.allCases.map(\.definition)
+        let columns = table.fields.map(\.definition)
         try self.init(
-            path: path, required: [.transactionID, .originalTransactionID], mapping: mapping
+            path: path, fields: table.fields,
+            required: table == .periods
+                ? [.transactionID, .originalTransactionID] : [.transactionID],
+            mapping: mapping
         ) { record throws(BadField) in
+            // These four come first in both tables, so their places are those in the whole list.
             let id = try record.requiredID(TransactionField.transactionID)
-            let original = try record.requiredID(TransactionField.originalTransactionID)
+            let named = try record.id(TransactionField.originalTransactionID)
+            guard let original = named ?? (table == .purchases ? id : nil) else {
+                throw BadField("original_transaction_id is empty")
+            }
             let app = try resolution.resolve(
                 bundleID: try record.text(TransactionField.bundleID),
                 environment: try record.text(TransactionField.environment))

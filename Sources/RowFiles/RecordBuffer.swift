@@ -240,6 +240,10 @@ extension RecordBuffer {
         try requiredID(Self.place(of: field))
     }
 
+    func id<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
+        try id(Self.place(of: field))
+    }
+
     func text<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
         try text(Self.place(of: field))
     }

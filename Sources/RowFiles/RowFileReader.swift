@@ -25,6 +25,7 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
 
     /// - Parameters:
     ///   - path: `-` is standard input.
+    ///   - fields: the columns that a file may have, in the order of `given`; `nil` for all.
     ///   - required: the columns that a CSV must have.
     ///   - mapping: what columns with other names mean.
     ///   - bareColumn: the column of a file that is base64 line by line, without a header.
@@ -32,11 +33,12 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
-        path: String, required: Set<Field>, mapping: ColumnMapping = ColumnMapping(),
+        path: String, fields: [Field]? = nil, required: Set<Field>,
+        mapping: ColumnMapping = ColumnMapping(),
         bareColumn: Field? = nil, maximumRecordBytes: Int = RecordBuffer.usualRecordBytes,
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
     ) throws(RowFileError) {
-        let columns = Array(Field.allCases)
+        let columns = fields ?? Array(Field.allCases)
         var buffer = try RecordBuffer(
             file: try InputFile(path: path), columnNames: columns.map(\.rawValue),
             mapping: mapping, maximumRecordBytes: maximumRecordBytes)

@@ -41,8 +41,9 @@ import Testing
     @Test func `has every column that the product knows, and a value for each`() throws {
         let client = try SimulatorClient(customers: 350, seed: 1, drift: 0)
         let rows = try client.tableRows()
-        // No App Store knows who pays elsewhere.
-        for field in SubscriptionField.allCases where field != .paidElsewhereUntil {
+        // No App Store knows who pays elsewhere; subscriptions for groups come from scenarios.
+        let others = SubscriptionField.ofSeats.union([.paidElsewhereUntil])
+        for field in SubscriptionField.allCases where !others.contains(field) {
             #expect(
                 rows.contains { !($0[field.rawValue] ?? "").isEmpty }, "\(field.rawValue)")
         }
@@ -79,6 +80,68 @@ import Testing
                     held: Set(rows.compactMap { $0["original_transaction_id"] })
                 ).isEmpty)
         }
+    }
+
+    /// Written from Apple's signed history, and not from the simulator's list of columns.
+    @Test func `one-time purchases of any moment are what the history states`() throws {
+        let scenario = """
+            customers:
+              - name: anna
+                life:
+                  - {at: -9d, buy: coins.100}
+                  - {at: -8d, refund: 100, reason: 1}
+              - name: bert
+                life:
+                  - {at: -7d, buy: themes}
+                  - {at: -6d, refund: 40}
+                  - {at: -5d, buy: season.pass}
+              - name: cora
+                life:
+                  - {at: -9d, buy: themes}
+                  - {at: -8d, refund: 100}
+                  - {at: +2d, refund_reversed: true}
+                  - {at: +3d, buy: coins.100}
+            """
+        let client = try SimulatorClient(scenario: scenario, customers: 200)
+        let early = try purchases(client)
+        _ = try client.control("POST", "/_simulator/advance", ["days": 4])
+        let rows = try purchases(client)
+        #expect(rows.count > early.count && rows.count > 20)
+        #expect(
+            Set(rows.compactMap { $0["type"] })
+                == ["Consumable", "Non-Consumable", "Non-Renewing Subscription"])
+        #expect(early.count { $0["revocation_date"] != "" } > 2)
+        #expect(rows.contains { $0["revocation_percentage"] == "40000" })
+        let names = [
+            "transaction_id": "transactionId", "original_transaction_id": "originalTransactionId",
+            "environment": "environment", "bundle_id": "bundleId",
+            "app_account_token": "appAccountToken", "product_id": "productId", "type": "type",
+            "quantity": "quantity", "revocation_reason": "revocationReason",
+            "revocation_percentage": "revocationPercentage", "price": "price",
+            "currency": "currency",
+        ]
+        for row in rows {
+            let id = try #require(row["transaction_id"])
+            let signed = try #require(
+                try client.history(id).first { $0["transactionId"] as? String == id })
+            for (column, name) in names {
+                #expect(row[column] == text(signed[name]), "\(column) of \(id)")
+            }
+            for (column, name) in [
+                ("purchase_date", "purchaseDate"), ("revocation_date", "revocationDate"),
+            ] {
+                let date = (signed[name] as? Int).map {
+                    Timestamp(unixMilliseconds: Int64($0)).rfc3339
+                }
+                #expect(row[column] == date ?? "", "\(column) of \(id)")
+            }
+            #expect(row["customer_id"]?.isEmpty == false && row["signed_date"]?.isEmpty == false)
+        }
+    }
+
+    private func purchases(_ client: SimulatorClient) throws -> [[String: String]] {
+        let shown = try client.control("GET", "/_simulator/purchases").raw
+        return SimulatorClient.rows(of: String(decoding: shown.body, as: UTF8.self))
     }
 
     private func plantedKinds(_ client: SimulatorClient) throws -> [String: Set<String>] {

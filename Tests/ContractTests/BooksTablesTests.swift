@@ -42,7 +42,10 @@ import Testing
                     PRIMARY KEY (books, "rowid"))
                 """))
         let rows = try #require(made.first { $0.contains("trueup.books_subscriptions (") })
-        #expect(rows.contains("\"row_version\" bigint, unreadable text,"))
+        #expect(
+            rows.contains(
+                "\"row_version\" bigint, \"quantity\" bigint, \"renewal_quantity\" bigint, "
+                    + "\"revoked_seats\" bigint, unreadable text,"))
         #expect(made.contains { $0.hasPrefix("CREATE TABLE trueup.books_sequences (") })
     }
 

@@ -34,7 +34,7 @@ import Testing
 
     @Test func `are all of a period's`() {
         let values = values()
-        for field in TransactionField.allCases {
+        for field in TransactionField.ofPeriods {
             #expect(values.periodValue(of: field.rawValue) != nil, "\(field.rawValue)")
         }
     }

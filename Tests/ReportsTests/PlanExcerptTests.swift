@@ -7,7 +7,7 @@ import Testing
 @Suite struct `The excerpt of a plan` {
     private func period(_ number: Int) -> PlannedCorrection {
         var correction = Samples.insert
-        let fields: [TransactionField] = TransactionField.allCases
+        let fields: [TransactionField] = TransactionField.ofPeriods
         correction.target = .insertPeriod(
             TransactionKey(
                 bundleID: "com.example.app", environment: "Production",

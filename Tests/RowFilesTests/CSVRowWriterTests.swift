@@ -12,7 +12,8 @@ import Testing
                 == "original_transaction_id,environment,bundle_id,customer_id,app_account_token,"
                 + "product_id,status,expires_date,grace_period_expires_date,auto_renew_status,"
                 + "auto_renew_product_id,revocation_date,in_app_ownership_type,"
-                + "latest_transaction_id,web_order_line_item_id,signed_date,paid_elsewhere_until\r\n"
+                + "latest_transaction_id,web_order_line_item_id,signed_date,paid_elsewhere_until,"
+                + "quantity,renewal_quantity,revoked_seats\r\n"
         )
     }
 
@@ -59,6 +60,9 @@ import Testing
             row.webOrderLineItemID = number(1...Int.max).map { String($0) }
             row.signedDate = time()
             row.paidElsewhereUntil = time()
+            row.quantity = number(0...Int.max).map(Int64.init)
+            row.renewalQuantity = number(0...Int.max).map(Int64.init)
+            row.revokedSeats = number(0...Int.max).map(Int64.init)
             rows.append(row)
         }
         var bytes: [UInt8] = []
@@ -82,10 +86,36 @@ import Testing
         row.currency = "JPY"
         row.signedDate = Timestamp(unixMilliseconds: -1)
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: TransactionField.allCases, to: &bytes)
-        CSVRowWriter.append(row, to: &bytes)
+        CSVRowWriter.appendHeader(of: TransactionField.ofPeriods, to: &bytes)
+        CSVRowWriter.append(row, TransactionField.ofPeriods, to: &bytes)
         let file = try RowFixture(bytes, name: ".csv")
         let read = try ReadRows(TransactionFileReader(transactionsAt: file.path, apps: []))
+        #expect(read.bad.isEmpty)
+        #expect(read.rows == [row])
+    }
+
+    @Test func `of purchases are read back as they were`() throws {
+        var row = LocalTransaction(
+            key: TransactionKey(bundleID: "b", environment: "Production", transactionID: "21"),
+            originalTransactionID: "20")
+        row.customerID = "a,\"b"
+        row.appAccountToken = "t"
+        row.productID = "coins"
+        row.type = "Consumable"
+        row.quantity = Int64.max
+        row.purchaseDate = Timestamp(unixMilliseconds: 1)
+        row.revocationDate = Timestamp(unixMilliseconds: 2)
+        row.revocationReason = 1
+        row.revocationPercentage = 100_000
+        row.price = 990
+        row.currency = "JPY"
+        row.signedDate = Timestamp(unixMilliseconds: 3)
+        var bytes: [UInt8] = []
+        CSVRowWriter.appendHeader(of: TransactionField.ofPurchases, to: &bytes)
+        CSVRowWriter.append(row, TransactionField.ofPurchases, to: &bytes)
+        let file = try RowFixture(bytes, name: ".csv")
+        let read = try ReadRows(
+            TransactionFileReader(transactionsAt: file.path, of: .purchases, apps: []))
         #expect(read.bad.isEmpty)
         #expect(read.rows == [row])
     }

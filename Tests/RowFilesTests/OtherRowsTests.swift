@@ -10,12 +10,12 @@ import Testing
 
     @Test func `are read with all their columns`() throws {
         let read = try read(
-            TransactionField.allCases.map(\.rawValue).joined(separator: ",") + "\n"
+            TransactionField.ofPeriods.map(\.rawValue).joined(separator: ",") + "\n"
                 + "21,11,Production,com.example.app,monthly,Auto-Renewable Subscription,"
                 + "2026-10-20T00:00:00Z,2026-11-20T00:00:00Z,2026-10-21T00:00:00Z,1,31,PURCHASED,"
                 + "1,2,10990,EUR,2026-10-20T00:00:01Z\n")
         let row = try #require(read.rows.first)
-        #expect(read.columns == Set(TransactionField.allCases))
+        #expect(read.columns == Set(TransactionField.ofPeriods))
         #expect(row.key.transactionID == "21")
         #expect(row.originalTransactionID == "11")
         #expect(row.productID == "monthly")
@@ -47,6 +47,47 @@ import Testing
     @Test func `need both ids`() throws {
         #expect(throws: RowFileError.self) { try read("transaction_id\n21\n") }
         #expect(try read("{\"transaction_id\":21}\n").bad.count == 1)
+    }
+}
+
+@Suite struct `Purchase rows` {
+    private func read(_ text: String) throws -> ReadRows<TransactionField, LocalTransaction> {
+        let file = try RowFixture(Array(text.utf8), name: "")
+        return try ReadRows(
+            TransactionFileReader(transactionsAt: file.path, of: .purchases, apps: oneApp))
+    }
+
+    @Test func `are the original where they name none`() throws {
+        for text in ["transaction_id\n21\n", "{\"transaction_id\":21}\n"] {
+            let row = try #require(try read(text).rows.first)
+            #expect(row.key.transactionID == "21" && row.originalTransactionID == "21")
+        }
+        let restored = try read("transaction_id,original_transaction_id\n21,20\n22,\n")
+        #expect(restored.rows.map(\.originalTransactionID) == ["20", "22"])
+    }
+
+    @Test(arguments: [
+        ("price", "10.99", "10.99 is written 10990"), ("quantity", "-1", "whole number"),
+        ("revocation_percentage", "50%", "whole number"),
+        ("purchase_date", "yesterday", "purchase_date"), ("transaction_id", "", "is empty"),
+        ("original_transaction_id", "x", "original_transaction_id"),
+        ("environment", "Prod", "unknown"),
+    ])
+    func `are bad with a wrong value`(column: String, value: String, reason: String) throws {
+        let columns = ["transaction_id", "product_id", column].filter { $0 != column } + [column]
+        let good = columns.map { $0 == "transaction_id" ? "22" : "" }
+        let bad = columns.map { $0 == column ? value : $0 == "transaction_id" ? "21" : "p" }
+        let text = [columns, bad, good].map { $0.joined(separator: ",") }
+            .joined(separator: "\n")
+        let read = try read(text + "\n")
+        #expect(read.bad.count == 1 && read.rows.count == 1)
+        #expect(read.bad.first?.reason.contains(reason) == true, "\(read.bad)")
+    }
+
+    @Test func `have no columns of periods`() {
+        #expect(throws: RowFileError.self) {
+            try read("transaction_id,expires_date\n21,2026-10-20T00:00:00Z\n")
+        }
     }
 }
 

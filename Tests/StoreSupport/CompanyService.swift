@@ -36,7 +36,7 @@ package struct CompanyService: Sendable {
 
     /// Writes a period.
     package func hold(_ period: LocalTransaction) throws {
-        let fields = TransactionField.allCases
+        let fields = TransactionField.ofPeriods
         try write { db in
             try upsert(
                 "transactions", fields.map { ($0.rawValue, period.storedValue(of: $0)) }, db)

@@ -323,6 +323,8 @@ extension SignedDataVerifier {
         statement.revocationDate = model.revocationDate
         statement.revocationReason = model.revocationReason
         statement.revocationType = model.revocationType
+        statement.revocationPercentage = model.revocationPercentage
+        statement.quantity = model.quantity
         statement.isUpgraded = model.isUpgraded ?? false
         statement.inAppOwnershipType = model.inAppOwnershipType
         statement.appAccountToken = model.appAccountToken

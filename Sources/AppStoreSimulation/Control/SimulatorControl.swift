@@ -74,7 +74,9 @@ struct SimulatorControl: Sendable {
             case ("GET", "faults"): return faultReport()
             case ("POST", "faults"): return try setFaults(request)
             case ("POST", "limits"): return try setLimits(request)
-            case ("GET", "table"): return table()
+            case ("GET", "table"):
+                return table { CompanyTable(rows: CompanyTable.exactRows(of: $0, app: $1)).csv }
+            case ("GET", "purchases"): return table { CompanyTable.purchases(of: $0, app: $1) }
             case ("POST", "advance"): return try advance(request)
             case ("GET", "clock"): return clockReport()
             case ("POST", "clock"): return try setClock(request)
@@ -121,17 +123,16 @@ struct SimulatorControl: Sendable {
         }
     }
 
-    /// The production world's subscriptions of this moment, as a company's table without a mistake.
-    private func table() -> ServiceAnswer {
-        let rows = services.filter { $0.environment == .production }.flatMap { service in
+    /// What the production world has at this moment, as a company's table without a mistake.
+    private func table(_ csv: (borrowing World, SimulatedApp) -> String) -> ServiceAnswer {
+        let text = services.first { $0.environment == .production }.map { service in
             service.world.state.withLock { world in
                 world.advance(to: clock.now)
-                return CompanyTable.exactRows(of: world, app: token.app)
+                return csv(world, token.app)
             }
         }
         return ServiceAnswer(
-            status: 200, contentType: "text/csv;charset=UTF-8",
-            body: Array(CompanyTable(rows: rows).csv.utf8))
+            status: 200, contentType: "text/csv;charset=UTF-8", body: Array((text ?? "").utf8))
     }
 
     private func freshToken() throws(SimulatorError) -> ServiceAnswer {

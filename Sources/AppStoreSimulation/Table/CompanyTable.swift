@@ -35,6 +35,15 @@ struct CompanyTable: Sendable {
             row.webOrderLineItemID = String(
                 world.identifiers.lineItemID(chain: index, period: period))
         }
+        if let group = world.groups[index] {
+            let last = chain.transactions.count - 1
+            let together = group.transactions(besides: last, at: world.now)
+            row.quantity = together.reduce(0) { $0 + Int64(group.seats(of: $1)) }
+            row.revokedSeats = together.reduce(0) {
+                $0 + Int64(group.revoked(of: $1, at: world.now))
+            }
+            row.renewalQuantity = Int64(group.renewalSeats(at: world.now))
+        }
         var random = SeededRandom(seed: world.seed, stream: UInt64(index) &+ 0x0DA7E)
         row.signedDate = world.now.adding(
             milliseconds: -random.integer(in: 86_400_000...108_000_000))
@@ -111,6 +120,54 @@ struct CompanyTable: Sendable {
 }
 
 extension CompanyTable {
+    /// The correct rows of all one-time purchases as CSV, in the form of `trueup import --purchases`.
+    static func purchases(of world: borrowing World, app: SimulatedApp) -> String {
+        var text = TransactionField.ofPurchases.map(\.rawValue).joined(separator: ",") + "\r\n"
+        for index in world.chains.indices where !world.chains[index].isSubscription {
+            guard let row = purchase(index, in: world, app: app) else { continue }
+            text += TransactionField.ofPurchases.map { quoted(row.value(of: $0).plainText) }
+                .joined(separator: ",")
+            text += "\r\n"
+        }
+        return text
+    }
+
+    private static func purchase(
+        _ index: Int, in world: borrowing World, app: SimulatedApp
+    ) -> LocalTransaction? {
+        let chain = world.chains[index]
+        guard let transaction = chain.current else { return nil }
+        let account = Int(chain.account)
+        let product = world.catalogue.products[Int(transaction.product)]
+        let storefront = world.accounts[account].storefront
+        let id = world.originalTransactionID(chain: index)
+        var row = LocalTransaction(
+            key: TransactionKey(
+                bundleID: app.bundleID, environment: world.environment.rawValue,
+                transactionID: id),
+            originalTransactionID: id)
+        row.customerID = customer(account, in: world)
+        row.appAccountToken = world.snapshot(chain: index).appAccountToken(
+            at: world.now, world.identifiers)
+        row.productID = product.id
+        row.type = product.kind.transactionType
+        row.quantity = 1
+        row.purchaseDate = transaction.purchaseDate
+        if let date = transaction.revocationDate {
+            row.revocationDate = date
+            row.revocationReason = Int(transaction.revocationReason)
+            if transaction.revocation == .refundProrated {
+                row.revocationPercentage = Int64(transaction.revocationPercent) * 1000
+            }
+        }
+        row.price = world.catalogue.price(
+            of: transaction.product, storefront: storefront, offer: transaction.offer,
+            increasePercent: transaction.priceIncreasePercent)
+        row.currency = world.catalogue.storefronts[Int(storefront)].currency
+        row.signedDate = world.now.adding(milliseconds: -Milliseconds.perDay)
+        return row
+    }
+
     /// Writes `table.csv` and `planted.json` into a folder.
     func write(
         into folder: String
@@ -121,14 +178,22 @@ extension CompanyTable {
         return paths
     }
 
-    /// The columns that it fills; who pays elsewhere, too, no App Store knows.
-    private static let columns = SubscriptionField.allCases.filter { $0 != .paidElsewhereUntil }
+    /// The columns that it fills: those of seats only where any row has them.
+    ///
+    /// Who pays elsewhere, too, no App Store knows.
+    private var columns: [SubscriptionField] {
+        let hasSeats = rows.contains { $0.quantity != nil }
+        return SubscriptionField.allCases.filter {
+            $0 != .paidElsewhereUntil && (hasSeats || !SubscriptionField.ofSeats.contains($0))
+        }
+    }
 
     /// CSV (RFC 4180) with a header line.
     var csv: String {
-        var text = Self.columns.map(\.rawValue).joined(separator: ",") + "\r\n"
+        let columns = columns
+        var text = columns.map(\.rawValue).joined(separator: ",") + "\r\n"
         for row in rows {
-            text += Self.columns.map { Self.quoted(row.value(of: $0).plainText) }
+            text += columns.map { Self.quoted(row.value(of: $0).plainText) }
                 .joined(separator: ",")
             text += "\r\n"
         }

@@ -74,6 +74,8 @@ final class Comparison: Sendable {
             return theirs != .null && ours != theirs
                 && (ours == .null ? isOfStatedTransaction : currentLineItem == .another)
         case .expiresDate where isWithinExtension: return false
+        case _ where SubscriptionField.ofSeats.contains(field) && theirs == .null:
+            return mayClear(field)
         default:
             guard theirs != .null else {
                 return ours != .null && field.clearedIn.contains(stated.status)
@@ -83,6 +85,23 @@ final class Comparison: Sendable {
             }
             return ours != theirs
         }
+    }
+
+    /// Whether a stored number of seats is cleared, because Apple's subscription is no longer a group's.
+    ///
+    /// Where seats were added, Apple states nothing until all transactions of the period are known. A
+    /// company may store one seat for every subscription.
+    private func mayClear(_ field: SubscriptionField) -> Bool {
+        guard stated.transaction.seats == nil, stated.renewalSeats == nil,
+            case .integer(let seats) = row.value(of: field)
+        else { return false }
+        return seats > (field == .revokedSeats ? 0 : 1)
+    }
+
+    /// Whether the table keeps numbers of seats that only all transactions of the period give.
+    var lacksSeats: Bool {
+        period != nil && stated.sharedSeats == nil
+            && !(kept.leavesOut(.quantity) && kept.leavesOut(.revokedSeats))
     }
 
     /// Whether a time of ours is Apple's, as far as the column keeps it.

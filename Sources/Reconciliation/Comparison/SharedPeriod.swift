@@ -14,8 +14,9 @@ struct SharedPeriod: Sendable {
     let isWhole: Bool
     /// The transaction that represents the period.
     ///
-    /// One that is not revoked, if any is known: the first that the answer itself shows. Where all
-    /// are revoked, the last of them, with which access ended.
+    /// One that is not revoked, if any is known: the first that the answer itself shows. Otherwise one
+    /// of which only a part was refunded, because that need not end the access. Where all are wholly
+    /// revoked, the last of them, with which access ended.
     let representative: SignedTransaction
 
     /// `nil` where the newest period that the answer shows is represented by one transaction.
@@ -43,7 +44,9 @@ struct SharedPeriod: Sendable {
         isWhole = isComplete && members.count > 1
         let valid = members.filter { $0.revocationDate == nil }
         let shownAndValid = valid.first { shownIDs.contains($0.transactionID) }
-        let lastRevoked = members.max { $0.isRevokedBefore($1) }
+        let partlyRevoked = members.filter { !$0.isWhollyRevoked }
+        let lastRevoked = (partlyRevoked.isEmpty ? members : partlyRevoked)
+            .max { $0.isRevokedBefore($1) }
         representative = shownAndValid ?? valid.first ?? lastRevoked ?? newest
     }
 

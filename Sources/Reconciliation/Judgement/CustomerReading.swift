@@ -59,6 +59,8 @@ struct CustomerAnswer: Sendable {
                 }
                 var statement = (own.isEmpty ? about : own).max { $1.isBetterThan($0) }
                 statement?.transaction = period.representative
+                statement?.sharedSeats =
+                    period.isWhole ? SeatCount(over: period.transactions) : nil
                 return statement
             }
     }

@@ -63,6 +63,9 @@ struct OutcomeDraft: Sendable {
         !forbidsWriting && comparison?.needsHistoryOfTransaction == true
     }
 
+    /// Whether only the whole history tells how many seats the period has.
+    var lacksSeats: Bool { !forbidsWriting && comparison?.lacksSeats == true }
+
     /// Whether the history is needed (policy `when-needed`).
     ///
     /// It is when the stored periods changed since they were last compared with all of it. And when
@@ -155,7 +158,8 @@ extension OutcomeDraft {
             // Asked about again by the next run: no row has this digest.
             let staysAhead =
                 comparison.isDatedAhead && update?.changes.ofSubscription[.signedDate] == nil
-            if staysAhead || comparison.needsHistoryOfTransaction && policy.history != .never {
+            let lacksHistory = comparison.needsHistoryOfTransaction || comparison.lacksSeats
+            if staysAhead || lacksHistory && policy.history != .never {
                 values = ValuesDigest(bits: 0)
             }
             var check = RowCheck(comparison.stated, values: values, now: policy.now)

@@ -24,7 +24,7 @@ enum AllRules {
     /// One row compared with Apple's statement.
     static let row: [any RowRule] = [
         GraceMissedRule(), ExpiryRule(), ProductRule(), RenewalPreferenceRule(),
-        RevocationDateRule(), LatestTransactionRule(), OwnershipRule(),
+        RevocationDateRule(), LatestTransactionRule(), OwnershipRule(), SeatsRule(),
     ]
 
     /// Rules that also apply to rows without a status; their findings forbid every write to the

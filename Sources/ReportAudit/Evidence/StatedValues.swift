@@ -30,12 +30,39 @@ struct StatedValues {
         case "latest_transaction_id": .string(transaction.transactionID)
         case "web_order_line_item_id": .text(transaction.webOrderLineItemID)
         case "signed_date": .time(signedDate)
+        case "quantity", "revoked_seats": seats(of: column)
+        case "renewal_quantity": renewal.map { renewalSeats(in: $0) }
         default: renewal.flatMap { Self.renewalValue(of: column, in: $0) }
         }
     }
 
+    /// The seats that this transaction alone states; `nil` where the period has further transactions,
+    /// whose seats are added.
+    private func seats(of column: String) -> CanonicalJSON? {
+        guard let seats = transaction.seats else { return .null }
+        return seats.sharesPeriod ? nil : .integer(ownSeats(of: column))
+    }
+
+    /// The part of this transaction in a number of seats.
+    func ownSeats(of column: String) -> Int64 {
+        guard let seats = transaction.seats else { return 0 }
+        if column == "quantity" { return seats.quantity }
+        let isWholly =
+            transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
+        return isWholly ? seats.quantity : seats.revoked
+    }
+
+    /// One seat says nothing where the transaction has none: the subscription is not a group's.
+    private func renewalSeats(in renewal: SignedRenewal) -> CanonicalJSON {
+        guard let seats = renewal.renewalQuantity, transaction.seats != nil || seats > 1 else {
+            return .null
+        }
+        return .integer(seats)
+    }
+
     static func renewalValue(of column: String, in renewal: SignedRenewal) -> CanonicalJSON? {
         switch column {
+        case "renewal_quantity": renewal.renewalQuantity.map(CanonicalJSON.integer)
         case "grace_period_expires_date": .time(renewal.gracePeriodExpiresDate)
         case "auto_renew_status":
             renewal.autoRenewStatus.map { .integer(Int64($0)) } ?? .null

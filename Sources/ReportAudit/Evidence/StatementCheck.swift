@@ -129,6 +129,14 @@ struct StatementCheck {
                 problems.append("its \(column) was not empty: a period is only ever filled in")
             }
         }
+        for column in ["quantity", "revoked_seats"] where table == "subscriptions" {
+            guard values.transaction.seats?.sharesPeriod == true,
+                let seats = after.integer(column), seats < values.ownSeats(of: column)
+            else { continue }
+            problems.append(
+                "its \(column) is \(seats), but one transaction of the period alone has "
+                    + "\(values.ownSeats(of: column))")
+        }
         if table == "subscriptions", let status = after.integer("status"),
             let reason = values.contradiction(ofStatus: status)
         {
@@ -167,7 +175,7 @@ struct FindingEvidenceCheck {
     /// Kinds whose `apple_value` is the payload's value of the column in `field`.
     private static let comparing: Set<String> = [
         "expiry", "grace_missed", "identity", "latest_transaction", "ownership", "product",
-        "renewal_preference", "revocation_date",
+        "renewal_preference", "revocation_date", "seats",
     ]
     /// Kinds whose `apple_value` is Apple's unsigned status, where `field` says so.
     private static let aboutStatus: Set<String> = [

@@ -161,6 +161,7 @@ extension FindingKind {
         case .revocationDate: [.revocationDate]
         case .latestTransaction: [.latestTransactionID, .webOrderLineItemID]
         case .ownership: [.inAppOwnershipType]
+        case .seats: [.quantity, .renewalQuantity, .revokedSeats]
         case .identity: [.appAccountToken]
         default: []
         }

@@ -104,7 +104,7 @@ private struct ForecastQuestions {
         let cursor = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
-                    SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                    SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
                     WHERE s.bundle_id = ? AND s.environment = ?
                         AND s.original_transaction_id = ?
                     """), arguments: key.arguments)
@@ -203,7 +203,7 @@ private struct ForecastQuestions {
         let rows = try Row.fetchCursor(
             db,
             sql: """
-                SELECT \(LocalSubscription.columns), ifnull(c.asked_at >= ?, 0)
+                SELECT \(try LocalSubscription.columns(db)), ifnull(c.asked_at >= ?, 0)
                 FROM subscriptions AS s
                 LEFT JOIN trueup_checks AS c ON c.bundle_id = s.bundle_id
                     AND c.environment = s.environment

@@ -30,10 +30,12 @@ struct TableScan: Sendable {
     private static let key = [2, 1, 0]
 
     /// Returns the columns; those of a second table are read only where that table has rows.
-    private static func columns(paysElsewhere: Bool) -> String {
+    private static func columns(
+        paysElsewhere: Bool, seats: Set<SubscriptionField>
+    ) -> String {
         let values = compared.map { field in
-            paysElsewhere || SubscriptionField.stored.contains(field)
-                ? field.expression(of: "s") : "NULL"
+            paysElsewhere || field != .paidElsewhereUntil
+                ? field.expression(of: "s", seats: seats) : "NULL"
         }
         return "s.original_transaction_id, s.environment, s.bundle_id, s.status, "
             + values.joined(separator: ", ")
@@ -42,7 +44,8 @@ struct TableScan: Sendable {
     func chunk(after position: StoredKey?, _ db: Database) throws -> Chunk {
         let start = position ?? .first
         let relation = position == nil ? ">=" : ">"
-        let columns = Self.columns(paysElsewhere: try OtherPayments.areKept(db))
+        let columns = Self.columns(
+            paysElsewhere: try OtherPayments.areKept(db), seats: try SeatColumns.present(db))
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(columns) FROM subscriptions AS s

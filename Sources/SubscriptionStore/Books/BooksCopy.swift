@@ -78,6 +78,8 @@ package struct BooksCopy: Sendable {
             let identity = try connection.read { db in
                 try String.fetchOne(db, sql: "SELECT id FROM trueup_database") ?? ""
             }
+            // As in every copy that is made of books on a server.
+            try connection.write { db in try SeatColumns.add(SubscriptionField.ofSeats, to: db) }
             var state = try server.begin(identity: identity, schema: Migration.newest)
             let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
             for table in tables {
@@ -199,7 +201,10 @@ extension BooksCopy {
         let connection = try file.connectToFill()
         try SchemaCheck(path: path).migrate(connection, to: state.schema)
         // Triggers hold for what is written, not for what is copied.
-        let triggers = try connection.write { db in try Self.dropTriggers(db) }
+        let triggers = try connection.write { db in
+            try SeatColumns.add(SubscriptionField.ofSeats, to: db)
+            return try Self.dropTriggers(db)
+        }
         let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
         var rows: Int64 = 0
         for table in tables { try fill(table, of: reading, connection, &rows) }

@@ -197,7 +197,10 @@ package enum BooksTables {
     /// All tables that a version of the schema has.
     package static func made(byVersion version: Int) throws(StoreError) -> [BooksTable] {
         do {
-            return try SchemaParts.model(ofVersion: version).read { try watched($0) + [sequences] }
+            return try SchemaParts.model(ofVersion: version).write { db in
+                try SeatColumns.add(SubscriptionField.ofSeats, to: db)
+                return try watched(db) + [sequences]
+            }
         } catch {
             throw StoreError(error, doing: "making the tables of schema \(version)")
         }
@@ -210,7 +213,8 @@ package enum BooksTables {
             sql: """
                 SELECT name FROM main.sqlite_master
                 WHERE type = 'table' AND name NOT GLOB 'sqlite_*'
-                    AND (name GLOB 'trueup_*' OR name IN ('subscriptions', 'transactions'))
+                    AND (name GLOB 'trueup_*' OR name IN (
+                        'subscriptions', 'transactions', 'purchases'))
                 ORDER BY name
                 """)
         return try names.filter { !left.contains($0) }.map { try table($0, db) }

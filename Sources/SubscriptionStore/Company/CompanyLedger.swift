@@ -401,6 +401,7 @@ struct EntryAdoption {
         }
         let after = entry.changes.named.map { ($0.column, $0.change.after.boundValue) }
         guard !after.isEmpty else { return }
+        try SeatColumns.add(entry.changes.ofSubscription.keys, to: db)
         let sets = after.map { "\($0.0) = ?" } + ["row_version = max(row_version + 1, ?)"]
         try db.execute(
             sql: "UPDATE subscriptions SET \(sets.joined(separator: ", ")) WHERE \(isKey)",

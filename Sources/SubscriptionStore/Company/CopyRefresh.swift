@@ -99,6 +99,7 @@ struct CopyWriter {
     /// Every row is marked as seen, because the two databases do not sort keys alike.
     func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
         var counts = CopyRefresh()
+        try SeatColumns.add(mapping.read.map(\.field), to: db)
         var doubled = DoubledKeys(db: db)
         for row in rows {
             guard row.key.byteCount <= Self.longestKeyBytes else {

@@ -9,13 +9,17 @@ import Subscriptions
 /// kept apart from a value that is not known yet.
 struct ColumnReader<Field: RowColumn> {
     let row: Row
-    /// Made once: each use of `allCases` would make a list anew.
-    private let fields = Array(Field.allCases)
+    private let fields: [Field]
     private(set) var unreadable: [Field: String] = [:]
     private(set) var emptyTexts: Set<Field> = []
 
-    /// - Parameter row: its first columns are all of the table's, in their order.
-    init(_ row: Row) { self.row = row }
+    /// - Parameters:
+    ///   - row: its first columns are all of the table's, in their order.
+    ///   - fields: these columns; made once, because each use of `allCases` makes a list anew.
+    init(_ row: Row, _ fields: [Field]) {
+        self.row = row
+        self.fields = fields
+    }
 
     /// A part of the key, whatever stands there.
     func key(_ field: Field) -> String {
@@ -102,16 +106,20 @@ extension Row {
 
 extension LocalSubscription {
     /// The columns that `init(_:)` reads, of the table `s`.
-    static let columns =
-        SubscriptionField.allCases.map { $0.expression(of: "s") }.joined(separator: ", ")
-        + ", s.row_version"
+    static func columns(_ db: Database) throws -> String {
+        let seats = try SeatColumns.present(db)
+        return fields.map { $0.expression(of: "s", seats: seats) }.joined(separator: ", ")
+            + ", s.row_version"
+    }
+
+    private static let fields = SubscriptionField.allCases
 
     /// How many columns those are: what a query adds comes after them.
     static let columnCount = SubscriptionField.allCases.count + 1
 
     /// Reads a row of `columns`; what is not of a column's form stands in `unreadable`.
     init(_ row: Row) {
-        var reader = ColumnReader<SubscriptionField>(row)
+        var reader = ColumnReader(row, Self.fields)
         self.init(
             key: SubscriptionKey(
                 bundleID: reader.key(.bundleID), environment: reader.key(.environment),
@@ -124,13 +132,24 @@ extension LocalSubscription {
 }
 
 extension LocalTransaction {
-    /// The columns that `init(_:)` reads, of the table `t`.
-    static let columns =
-        TransactionField.allCases.map { "t." + $0.rawValue }.joined(separator: ", ")
+    private static let columnsOfPeriods = names(of: .periods)
+    private static let columnsOfPurchases = names(of: .purchases)
+
+    private static func names(of table: TransactionTable) -> String {
+        table.fields.map { "t." + $0.rawValue }.joined(separator: ", ")
+    }
+
+    /// The columns that `init(_:of:)` reads, of the table `t`.
+    static func columns(of table: TransactionTable) -> String {
+        switch table {
+        case .periods: columnsOfPeriods
+        case .purchases: columnsOfPurchases
+        }
+    }
 
     /// Reads a row of `columns`; what is not of a column's form stands in `unreadable`.
-    init(_ row: Row) {
-        var reader = ColumnReader<TransactionField>(row)
+    init(_ row: Row, of table: TransactionTable) {
+        var reader = ColumnReader(row, table.fields)
         self.init(
             key: TransactionKey(
                 bundleID: reader.key(.bundleID), environment: reader.key(.environment),

@@ -84,7 +84,7 @@ extension SQLiteStore {
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                    SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
                     ORDER BY s.bundle_id, s.environment, s.original_transaction_id
                     """)
             while let row = try rows.next() { try body(LocalSubscription(row)) }
@@ -97,11 +97,12 @@ extension SQLiteStore {
     /// So a file of a table that makes no use of the others stays as its readers know it.
     package func columnsInUse() throws -> [SubscriptionField] {
         try stream("looking for the columns in use") { db in
-            try SubscriptionField.allCases.filter { field in
-                guard SubscriptionField.stored.contains(field) else {
-                    return try OtherPayments.areHeld(db)
-                }
-                return try field.definition.since == nil
+            let seats = try SeatColumns.present(db)
+            return try SubscriptionField.allCases.filter { field in
+                guard field != .paidElsewhereUntil else { return try OtherPayments.areHeld(db) }
+                let isOptional = SubscriptionField.ofSeats.contains(field)
+                guard !isOptional || seats.contains(field) else { return false }
+                return try (field.definition.since == nil && !isOptional)
                     || Bool.fetchOne(
                         db,
                         sql: """
@@ -112,16 +113,18 @@ extension SQLiteStore {
         }
     }
 
-    /// Hands over every period row; errors of `body` pass through unchanged.
-    package func forEachTransaction(_ body: (LocalTransaction) throws -> Void) throws {
-        try stream("reading the transaction rows") { db in
+    /// Hands over every row of a table of transactions; errors of `body` pass through unchanged.
+    package func forEachTransaction(
+        of table: TransactionTable = .periods, _ body: (LocalTransaction) throws -> Void
+    ) throws {
+        try stream("reading the rows of the table \(table.rawValue)") { db in
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT \(LocalTransaction.columns) FROM transactions AS t
+                    SELECT \(LocalTransaction.columns(of: table)) FROM \(table.rawValue) AS t
                     ORDER BY t.bundle_id, t.environment, t.transaction_id
                     """)
-            while let row = try rows.next() { try body(LocalTransaction(row)) }
+            while let row = try rows.next() { try body(LocalTransaction(row, of: table)) }
         }
     }
 }
@@ -138,13 +141,15 @@ struct StoredSubscriptions {
     /// may do so in every row.
     private static func isLineItem(_ column: String) -> String { "\(column) GLOB '*[1-9]*'" }
 
-    private static let columns = """
-        \(LocalSubscription.columns),
+    private func columns() throws -> String {
+        """
+        \(try LocalSubscription.columns(db)),
         EXISTS (SELECT 1 FROM transactions AS t
             WHERE t.bundle_id = s.bundle_id AND t.environment = s.environment
                 AND t.original_transaction_id = s.original_transaction_id),
-        \(hasDuplicates)
+        \(Self.hasDuplicates)
         """
+    }
 
     /// Whether another row holds the original transaction or the line item of the row `s`, here or
     /// in the table that this one is a copy of.
@@ -167,7 +172,7 @@ struct StoredSubscriptions {
         let relation = position == nil ? ">=" : ">"
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(Self.columns) FROM subscriptions AS s
+                SELECT \(try columns()) FROM subscriptions AS s
                 WHERE (s.bundle_id, s.environment, s.original_transaction_id)
                     \(relation) \(start.marks)
                 ORDER BY s.bundle_id, s.environment, s.original_transaction_id LIMIT ?
@@ -184,7 +189,7 @@ struct StoredSubscriptions {
     func holding(_ originalTransactionID: String) throws -> [StoredSubscription] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(Self.columns) FROM subscriptions AS s
+                SELECT \(try columns()) FROM subscriptions AS s
                 WHERE s.original_transaction_id = ?
                 """)
         return try collect(statement, [originalTransactionID])
@@ -223,14 +228,14 @@ struct StoredSubscriptions {
     func periods(of key: SubscriptionKey) throws -> [LocalTransaction] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(LocalTransaction.columns) FROM transactions AS t
+                SELECT \(LocalTransaction.columns(of: .periods)) FROM transactions AS t
                     INDEXED BY transactions_by_original_transaction
                 WHERE t.bundle_id = ? AND t.environment = ? AND t.original_transaction_id = ?
                 ORDER BY t.transaction_id
                 """)
         var rows: [LocalTransaction] = []
         let cursor = try Row.fetchCursor(statement, arguments: key.arguments)
-        while let row = try cursor.next() { rows.append(LocalTransaction(row)) }
+        while let row = try cursor.next() { rows.append(LocalTransaction(row, of: .periods)) }
         return rows
     }
 
@@ -303,12 +308,54 @@ enum OtherPayments {
     }
 }
 
+/// The columns of seats in the table `subscriptions`, which has them only where the company wants them.
+enum SeatColumns {
+    /// Those that the table has.
+    static func present(_ db: Database) throws -> Set<SubscriptionField> {
+        let names = SubscriptionField.ofSeats.map { "'\($0.rawValue)'" }.sorted()
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT name FROM pragma_table_info('subscriptions')
+                WHERE name IN (\(names.joined(separator: ", ")))
+                """)
+        return Set(try String.fetchAll(read).compactMap(SubscriptionField.init(rawValue:)))
+    }
+
+    /// Adds those of the columns that the table lacks.
+    static func add(_ fields: some Sequence<SubscriptionField>, to db: Database) throws {
+        let wanted = SubscriptionField.ofSeats.intersection(fields)
+        guard !wanted.isEmpty, try db.tableExists("subscriptions") else { return }
+        let present = try present(db)
+        // In the order of the list, which `SELECT *` shows.
+        for field in SubscriptionField.allCases
+        where wanted.contains(field) && !present.contains(field) {
+            try db.execute(
+                sql: """
+                    ALTER TABLE main.subscriptions
+                    ADD COLUMN \(field.rawValue) \(field.form.declaredType)
+                    """)
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// The columns that the table `subscriptions` does not have, so that no row is judged by them.
+    package func columnsNotStored() throws -> Set<SubscriptionField> {
+        try stream("looking for the columns of seats") { db in
+            SubscriptionField.ofSeats.subtracting(try SeatColumns.present(db))
+        }
+    }
+}
+
 extension SubscriptionField {
     /// Returns SQL that reads the column in a query over `subscriptions`, by the name of that table
-    /// there.
-    func expression(of row: String) -> String {
-        Self.stored.contains(self)
-            ? "\(row).\(rawValue)" : "\(OtherPayments.paidUntil(of: row)) AS \(rawValue)"
+    /// there and the columns of seats that it has.
+    func expression(of row: String, seats: Set<SubscriptionField>) -> String {
+        if self == .paidElsewhereUntil {
+            return "\(OtherPayments.paidUntil(of: row)) AS \(rawValue)"
+        }
+        let isAbsent = Self.ofSeats.contains(self) && !seats.contains(self)
+        return isAbsent ? "NULL AS \(rawValue)" : "\(row).\(rawValue)"
     }
 }
 

@@ -34,9 +34,14 @@ struct SchemaCheck {
                 "The database \(path) has schema \(version), this version needs "
                     + "\(newest). Run `trueup init` to bring it up to date.")
         }
-        let subscriptions = SubscriptionField.stored.map { ($0.rawValue, $0.form) }
+        let seats = try SeatColumns.present(db)
+        let subscriptions = SubscriptionField.mappable.filter {
+            !SubscriptionField.ofSeats.contains($0) || seats.contains($0)
+        }.map { ($0.rawValue, $0.form) }
         try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
-        try compare("transactions", TransactionField.allCases.map { ($0.rawValue, $0.form) }, db)
+        for table in TransactionTable.allCases {
+            try compare(table.rawValue, table.fields.map { ($0.rawValue, $0.form) }, db)
+        }
     }
 
     /// Refuses a file that is not ours, or not whole, before anything of it could change.
@@ -139,15 +144,16 @@ struct SchemaDamage {
     let path: String
     let version: Int
 
-    private static let companyTables: [(name: String, textColumns: [String])] = [
-        (
-            "subscriptions",
-            SubscriptionField.stored.filter { $0.form == .text }.map(\.rawValue)
-        ),
-        (
-            "transactions", TransactionField.allCases.filter { $0.form == .text }.map(\.rawValue)
-        ),
-    ]
+    private static let companyTables: [(name: String, textColumns: [String])] =
+        [
+            (
+                "subscriptions",
+                SubscriptionField.stored.filter { $0.form == .text }.map(\.rawValue)
+            )
+        ]
+        + TransactionTable.allCases.map { table in
+            (table.rawValue, table.fields.filter { $0.form == .text }.map(\.rawValue))
+        }
 
     /// - Throws: `.schema`, naming what is missing or different and what restores it.
     func refuse(_ db: Database) throws {
@@ -228,7 +234,7 @@ package struct SchemaDigest: Hashable, Sendable {
 
     /// The digest of the newest schema; a test says what it must be.
     package static let newest = SchemaDigest(
-        sha256: "3d8d7fe9820cfba2ba2213131e5bd57f539c41d3cd41454032c782f0ecaa51b1")
+        sha256: "30dca86e2832c3c31051f60a08deb75ba61e44867b708da3d4a611dc2b17f4ed")
 
     private init(sha256: String) { self.sha256 = sha256 }
 
@@ -244,7 +250,7 @@ package struct SchemaDigest: Hashable, Sendable {
             sql: """
                 SELECT group_concat(type || x'1F' || name || x'1F' || tbl_name || x'1F' || sql, x'1E')
                 FROM (SELECT * FROM sqlite_master
-                    WHERE sql IS NOT NULL AND (tbl_name IN ('subscriptions', 'transactions')
+                    WHERE sql IS NOT NULL AND (tbl_name IN ('subscriptions', 'transactions', 'purchases')
                         OR tbl_name GLOB 'trueup_*')
                     ORDER BY type, name)
                 """)

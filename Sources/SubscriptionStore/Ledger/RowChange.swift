@@ -384,7 +384,8 @@ struct CurrentRow: Equatable {
     subscript(column: String) -> FieldValue { values[column] ?? .null }
 
     static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> CurrentRow? {
-        let columns = SubscriptionField.stored
+        let seats = try SeatColumns.present(db)
+        let columns = SubscriptionField.stored + SubscriptionField.ofSeats.filter(seats.contains)
         let read = try db.cachedStatement(
             sql: """
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
@@ -398,7 +399,7 @@ struct CurrentRow: Equatable {
     }
 
     static func period(_ key: TransactionKey, _ db: Database) throws -> CurrentRow? {
-        let columns = TransactionField.allCases
+        let columns = TransactionField.ofPeriods
         let read = try db.cachedStatement(
             sql: """
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM transactions

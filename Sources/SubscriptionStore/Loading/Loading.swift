@@ -32,29 +32,57 @@ extension SQLiteStore {
         partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
         let fields = SubscriptionField.allCases
-        return try load(into: .subscriptions(giving: columns), dryRun: dryRun, produce) {
+        let table = try subscriptions(giving: columns, dryRun: dryRun)
+        return try load(into: table, dryRun: dryRun, produce) {
             row, given, stage in
             try stage.add(fields, given: given) { row.value(of: $0) }
         }
     }
 
-    /// Loads period rows, in the same way.
+    /// The table of subscriptions for a file with these columns.
+    ///
+    /// Columns of seats are added where the table lacks them and the file has them: so a company gets
+    /// them that wants them.
+    private func subscriptions(
+        giving columns: Set<SubscriptionField>, dryRun: Bool
+    ) throws -> StagedTable {
+        var absent = try columnsNotStored()
+        let wanted = absent.intersection(columns)
+        if !dryRun, !wanted.isEmpty {
+            let doing = "adding columns to the table `subscriptions`"
+            do {
+                let connection = try file.connectToWrite(
+                    cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+                defer { try? connection.close() }
+                // Books on a server have all columns, so this is never told to one.
+                try connection.write { db in try SeatColumns.add(wanted, to: db) }
+            } catch let error as DatabaseError {
+                throw StoreError(error, doing: doing)
+            }
+            absent.subtract(wanted)
+        }
+        return .subscriptions(giving: columns, lacking: absent)
+    }
+
+    /// Loads rows of periods or purchases, in the same way.
     package func loadTransactions(
-        columns: Set<TransactionField>, dryRun: Bool = false,
+        into table: TransactionTable = .periods, columns: Set<TransactionField>,
+        dryRun: Bool = false,
         _ produce: (_ add: (LocalTransaction) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        try loadTransactions(columns: columns, dryRun: dryRun) { add in
+        try loadTransactions(into: table, columns: columns, dryRun: dryRun) { add in
             try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
         }
     }
 
     /// Loads lines that do not all give the same columns; see `loadSubscriptions`.
     package func loadTransactions(
-        columns: Set<TransactionField>, dryRun: Bool = false,
+        into table: TransactionTable = .periods, columns: Set<TransactionField>,
+        dryRun: Bool = false,
         partly produce: (_ add: (LocalTransaction, UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        let fields = TransactionField.allCases
-        return try load(into: .transactions(giving: columns), dryRun: dryRun, produce) {
+        let fields = table.fields
+        return try load(into: .transactions(table, giving: columns), dryRun: dryRun, produce) {
             row, given, stage in
             try stage.add(fields, given: given) { row.value(of: $0) }
         }
@@ -399,7 +427,7 @@ extension SQLiteStore {
         columns: Set<SubscriptionField>, dryRun: Bool = false,
         _ produce: (_ add: ([LocalSubscription], UInt64?) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
-        let table = StagedTable.subscriptions(giving: columns)
+        let table = try subscriptions(giving: columns, dryRun: dryRun)
         let fields = SubscriptionField.allCases
         let completion = table.complete(["customer_id", "app_account_token"])
         return try load(into: table, dryRun: dryRun, produce) { rows, given, stage in

@@ -23,7 +23,9 @@ struct StagedTable: Sendable {
     var freeColumns: Set<String> = []
     /// Columns that rest on no statement of Apple's and need no date beside them.
     var undatedColumns: Set<String> = []
-    /// The one of the columns that the table does not have.
+    /// Columns that the table lacks: no line gives them, but for one that is only looked at.
+    var absentColumns: Set<String> = []
+    /// The one of the columns that stands in a table beside this one.
     var beside: BesideColumn?
     /// Whether the rows count versions.
     let isVersioned: Bool
@@ -164,7 +166,8 @@ struct StagedTable: Sendable {
 
     /// Whether a line changes a column: it gives it, and something else than is stored.
     private func changes(_ column: String) -> String {
-        let held = beside?.name == column ? heldBeside : "t.\(column)"
+        let isAbsent = absentColumns.contains(column)
+        let held = beside?.name == column ? heldBeside : isAbsent ? "NULL" : "t.\(column)"
         var parts = ["\(held) IS NOT s.\(column)", isGiven(column)]
         if textColumns.contains(column) {
             parts.append(
@@ -216,6 +219,11 @@ struct StagedTable: Sendable {
             """
     }
 
+    /// The columns of the lines that the table has.
+    private var ownColumns: [String] {
+        columns.filter { $0 != beside?.name && !absentColumns.contains($0) }
+    }
+
     private var isNew: String {
         "NOT EXISTS (SELECT 1 FROM main.\(name) AS t WHERE \(keysAgree))"
     }
@@ -225,7 +233,7 @@ struct StagedTable: Sendable {
 
     /// Inserts what is not there, in key order, which keeps the table's pages full.
     var insert: String {
-        let list = columns.filter { $0 != beside?.name }.joined(separator: ", ")
+        let list = ownColumns.joined(separator: ", ")
         return """
             INSERT INTO main.\(name) (\(list)) SELECT \(list) FROM \(Self.staging) AS s
             WHERE \(isNew)
@@ -329,7 +337,7 @@ extension StagedTable {
 
     /// Inserts the lines behind one key and up to another, in key order.
     func insertPart(afterAKey: Bool) -> String {
-        let list = columns.filter { $0 != beside?.name }.joined(separator: ", ")
+        let list = ownColumns.joined(separator: ", ")
         return """
             INSERT INTO main.\(name) (\(list)) SELECT \(list) FROM \(Self.lines)
             WHERE \(lies(afterAKey)) ORDER BY \(keyList)
@@ -386,7 +394,10 @@ struct LineStage {
 }
 
 extension StagedTable {
-    static func subscriptions(giving columns: Set<SubscriptionField>) -> StagedTable {
+    /// The table of subscriptions, for a file with some columns, where it lacks some itself.
+    static func subscriptions(
+        giving columns: Set<SubscriptionField>, lacking absent: Set<SubscriptionField>
+    ) -> StagedTable {
         let fields = SubscriptionField.allCases
         let keys = ["bundle_id", "environment", "original_transaction_id"]
         return StagedTable(
@@ -397,21 +408,25 @@ extension StagedTable {
             textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
             freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
             undatedColumns: [SubscriptionField.paidElsewhereUntil.rawValue],
+            absentColumns: Set(absent.map(\.rawValue)),
             beside: StagedTable.BesideColumn(
                 name: SubscriptionField.paidElsewhereUntil.rawValue, table: OtherPayments.table,
                 column: OtherPayments.column),
             isVersioned: true, isMeasured: true)
     }
 
-    static func transactions(giving columns: Set<TransactionField>) -> StagedTable {
-        let fields = TransactionField.allCases
+    static func transactions(
+        _ table: TransactionTable, giving columns: Set<TransactionField>
+    ) -> StagedTable {
+        let fields = table.fields
         let keys = ["bundle_id", "environment", "transaction_id"]
         return StagedTable(
-            name: "transactions", columns: fields.map(\.rawValue), keyColumns: keys,
+            name: table.rawValue, columns: fields.map(\.rawValue), keyColumns: keys,
             givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
                 !keys.contains($0)
             },
             textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
+            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
             isVersioned: false)
     }
 }

@@ -1,6 +1,6 @@
 /// The tables that trueup makes: schema 1, grouped by subject.
 ///
-/// Every table but `subscriptions` and `transactions` belongs to trueup alone and begins with
+/// Every table but `subscriptions`, `transactions` and `purchases` belongs to trueup alone and begins with
 /// `trueup_`. Times are UNIX milliseconds. `pass_id` is the number of a checkpoint, `run_seq` that
 /// of a run. Comments precede their statement: SQLite would store a comment inside it.
 ///
@@ -122,6 +122,30 @@ enum Schema {
         ) WITHOUT ROWID;
         CREATE INDEX transactions_by_original_transaction
             ON transactions (bundle_id, environment, original_transaction_id);
+
+        -- One-time purchases: consumables, non-consumables and non-renewing subscriptions. Each is one
+        -- transaction.
+        CREATE TABLE purchases (
+            transaction_id TEXT NOT NULL CHECK (typeof(transaction_id) = 'text'),
+            original_transaction_id TEXT NOT NULL,
+            environment TEXT NOT NULL CHECK (typeof(environment) = 'text'),
+            bundle_id TEXT NOT NULL CHECK (typeof(bundle_id) = 'text'),
+            customer_id TEXT,
+            app_account_token TEXT,
+            product_id TEXT,
+            type TEXT,
+            quantity INTEGER,
+            purchase_date INTEGER,
+            revocation_date INTEGER,
+            revocation_reason INTEGER,
+            revocation_percentage INTEGER,
+            price INTEGER,
+            currency TEXT,
+            signed_date INTEGER,
+            PRIMARY KEY (bundle_id, environment, transaction_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX purchases_by_customer
+            ON purchases (bundle_id, environment, customer_id) WHERE customer_id IS NOT NULL;
 
         -- Until when customers pay for the same through another source than Apple, as the company
         -- imported it. A row that is rebuilt, or deleted and inserted again, keeps its entry.

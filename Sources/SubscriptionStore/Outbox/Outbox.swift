@@ -37,7 +37,7 @@ struct OutboxWriter {
     private func row(of key: SubscriptionKey) throws -> LocalSubscription? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(LocalSubscription.columns) FROM subscriptions AS s
+                SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
                 WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
                 """)
         // At the cursor, where bytes that are no text are still seen.

@@ -69,7 +69,7 @@ package struct ValuesDigest: Hashable, Sendable {
 
     /// The columns that it covered from the first version on, in this order.
     package static let fields = SubscriptionField.allCases.filter {
-        $0.isStated && $0 != .signedDate && $0.definition.since == nil
+        $0.isStated && $0 != .signedDate && !$0.isLater
     }
 
     /// The columns that it covers since a later version, in this order: the company's own that a rule
@@ -80,7 +80,7 @@ package struct ValuesDigest: Hashable, Sendable {
     /// would take every row for changed.
     package static let later: [SubscriptionField] =
         [.paidElsewhereUntil]
-        + SubscriptionField.allCases.filter { $0.isStated && $0.definition.since != nil }
+        + SubscriptionField.allCases.filter { $0.isStated && $0.isLater }
 
     package init() {}
 
@@ -148,4 +148,9 @@ package struct AccountDigest: Hashable, Sendable {
         digest.add(appTransactionID)
         bits = digest.bits
     }
+}
+
+extension SubscriptionField {
+    /// Whether tables that an earlier version made lack the column.
+    fileprivate var isLater: Bool { definition.since != nil || Self.ofSeats.contains(self) }
 }

@@ -22,6 +22,10 @@ package struct SignedTransaction: Hashable, Sendable {
     package var revocationReason: Int?
     /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, `ASSIGNMENT_REVOKE`.
     package var revocationType: String?
+    /// How much of the price was refunded: thousandths of a percent.
+    package var revocationPercentage: Int64?
+    /// How many units were bought; of a subscription for a group see `seats`.
+    package var quantity: Int64?
     package var isUpgraded: Bool
     /// `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`.
     package var inAppOwnershipType: String?
@@ -92,6 +96,40 @@ package struct SignedSeats: Hashable, Sendable {
 extension SignedTransaction {
     /// Whether it is one of several transactions that together represent a period.
     package var sharesPeriod: Bool { seats?.sharesPeriod ?? false }
+
+    /// The seats of this transaction alone; `nil` where it is not for a group.
+    package var ownSeats: SeatCount? {
+        seats.map {
+            SeatCount(bought: $0.quantity, revoked: isWhollyRevoked ? $0.quantity : $0.revoked)
+        }
+    }
+}
+
+/// How many seats were bought for a period, and how many of them were revoked.
+package struct SeatCount: Hashable, Sendable {
+    /// Revoked seats included.
+    package var bought: Int64
+    package var revoked: Int64
+
+    package init(bought: Int64, revoked: Int64) {
+        self.bought = bought
+        self.revoked = revoked
+    }
+
+    /// The seats of a period that several transactions represent; `nil` without any, and for sums
+    /// that no number holds.
+    package init?(over transactions: [SignedTransaction]) {
+        guard !transactions.isEmpty else { return nil }
+        var sum = SeatCount(bought: 0, revoked: 0)
+        for transaction in transactions {
+            guard let own = transaction.ownSeats else { return nil }
+            let bought = sum.bought.addingReportingOverflow(own.bought)
+            let revoked = sum.revoked.addingReportingOverflow(own.revoked)
+            guard !bought.overflow, !revoked.overflow else { return nil }
+            sum = SeatCount(bought: bought.partialValue, revoked: revoked.partialValue)
+        }
+        self = sum
+    }
 }
 
 /// A field, or a value of an enumeration, that this version of the program does not know.

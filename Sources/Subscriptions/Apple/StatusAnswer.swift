@@ -25,6 +25,9 @@ package struct StatedSubscription: Hashable, Sendable {
     package var subscriptionGroupID: String
     package var transaction: SignedTransaction
     package var renewal: SignedRenewal
+    /// The seats of the current period, where several transactions represent it and all of them are
+    /// known.
+    package var sharedSeats: SeatCount?
 
     package init(
         status: SubscriptionStatus, subscriptionGroupID: String, transaction: SignedTransaction,
@@ -40,6 +43,19 @@ package struct StatedSubscription: Hashable, Sendable {
 
     /// When Apple stated it: the earlier of the two signatures (docs/columns.md).
     package var signedDate: Timestamp { min(transaction.signedDate, renewal.signedDate) }
+
+    /// The seats of the current period; `nil` where it is not a group's, or not all transactions of the
+    /// period are known.
+    package var seats: SeatCount? {
+        transaction.sharesPeriod ? sharedSeats : transaction.ownSeats
+    }
+
+    /// The seats of the next period; `nil` where the subscription is not a group's.
+    package var renewalSeats: Int64? {
+        renewal.renewalQuantity.flatMap { number in
+            number >= 0 && (transaction.seats != nil || number > 1) ? number : nil
+        }
+    }
 }
 
 /// Apple's status of an auto-renewable subscription, as its unsigned number.

@@ -224,7 +224,7 @@ package struct AddedColumn: Sendable {
     /// The columns that were added to the company's tables, as their definitions state it.
     package static let all =
         columns(SubscriptionField.stored, of: "subscriptions")
-        + columns(TransactionField.allCases, of: "transactions")
+        + TransactionTable.allCases.flatMap { columns($0.fields, of: $0.rawValue) }
 
     private static func columns<Column: RowColumn>(
         _ columns: [Column], of table: String

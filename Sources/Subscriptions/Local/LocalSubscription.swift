@@ -22,6 +22,12 @@ package struct LocalSubscription: Hashable, Sendable {
     package var signedDate: Timestamp?
     /// Until when the customer pays for the same through another source than Apple; the company's.
     package var paidElsewhereUntil: Timestamp?
+    /// The seats that were bought for the current period, revoked ones included.
+    package var quantity: Int64?
+    /// The seats of the next period.
+    package var renewalQuantity: Int64?
+    /// The seats of the current period that were revoked.
+    package var revokedSeats: Int64?
     /// Raised by the database on every update, whoever writes; 0 before the row is stored.
     package var rowVersion: Int64
     /// Stored values that do not have their column's type, as printable text.
@@ -78,6 +84,9 @@ package enum SubscriptionField: String, RowColumn {
     case webOrderLineItemID = "web_order_line_item_id"
     case signedDate = "signed_date"
     case paidElsewhereUntil = "paid_elsewhere_until"
+    case quantity
+    case renewalQuantity = "renewal_quantity"
+    case revokedSeats = "revoked_seats"
 
     /// The columns that Apple states, in their order.
     package static let stated = allCases.filter(\.isStated)
@@ -99,11 +108,21 @@ package enum SubscriptionField: String, RowColumn {
     /// yet.
     package var emptyMeansNone: Bool { !clearedIn.isEmpty }
 
-    /// The columns of the table `subscriptions`, in their order.
+    /// The columns that every table `subscriptions` of trueup's has, in their order.
     ///
-    /// The company's services know that table's columns and rebuild it with them, so what came later
-    /// stands beside it in a table of ours.
-    package static let stored = allCases.filter { $0 != .paidElsewhereUntil }
+    /// The company's services know that table's columns and rebuild it with them. So what came later is
+    /// in a table of ours beside it, or is a column that only a company has that wants it.
+    package static let stored = mappable.filter { !ofSeats.contains($0) }
+
+    /// The columns that a table of the company's own may have, in their order.
+    package static let mappable = allCases.filter { $0 != .paidElsewhereUntil }
+
+    /// The columns of a subscription for a group, which Apple states for no other.
+    ///
+    /// The table `subscriptions` has them once a file with them was imported.
+    package static let ofSeats: Set<SubscriptionField> = [
+        .quantity, .renewalQuantity, .revokedSeats,
+    ]
 
     package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
         switch self {
@@ -177,8 +196,24 @@ package enum SubscriptionField: String, RowColumn {
                 by: \.transaction.evidence)
         case .paidElsewhereUntil:
             .init(.time(\.paidElsewhereUntil, { $0.paidElsewhereUntil = $1 }))
+        case .quantity:
+            .init(
+                .integer(\.quantity, { $0.quantity = $1 }), .integer(\.seats?.bought),
+                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true)
+        case .renewalQuantity:
+            .init(
+                .integer(\.renewalQuantity, { $0.renewalQuantity = $1 }),
+                .integer(\.renewalSeats), by: \.renewal.evidence, of: Self.seatCount,
+                isGovernable: true)
+        case .revokedSeats:
+            .init(
+                .integer(\.revokedSeats, { $0.revokedSeats = $1 }), .integer(\.seats?.revoked),
+                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true)
         }
     }
+
+    private static let seatCount = ColumnContent.integer(
+        0...Int64.max, "must be a number of seats")
 }
 
 extension StatedSubscription {

@@ -16,16 +16,41 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A row of the company's period table: one transaction of a subscription.
+/// The company's tables of transactions.
+///
+/// Both have the same kind of row, each with columns of its own.
+package enum TransactionTable: String, Hashable, Sendable, CaseIterable {
+    /// The periods of subscriptions.
+    case periods = "transactions"
+    /// One-time purchases: consumables, non-consumables and non-renewing subscriptions.
+    case purchases
+
+    /// The columns of the table, in the order of import and export.
+    package var fields: [TransactionField] {
+        switch self {
+        case .periods: TransactionField.ofPeriods
+        case .purchases: TransactionField.ofPurchases
+        }
+    }
+}
+
+/// A row of one of the company's tables of transactions: a period of a subscription, or a one-time
+/// purchase.
 package struct LocalTransaction: Hashable, Sendable {
     package var key: TransactionKey
     package var originalTransactionID: String
+    /// The company's own id of the customer; of a purchase.
+    package var customerID: String?
+    package var appAccountToken: String?
     package var productID: String?
     package var type: String?
+    package var quantity: Int64?
     package var purchaseDate: Timestamp?
     package var expiresDate: Timestamp?
     package var revocationDate: Timestamp?
     package var revocationReason: Int?
+    /// How much of the price was refunded: thousandths of a percent.
+    package var revocationPercentage: Int64?
     package var webOrderLineItemID: String?
     package var inAppOwnershipType: String?
     package var isUpgraded: Bool?
@@ -63,19 +88,23 @@ package struct LocalTransaction: Hashable, Sendable {
     }
 }
 
-/// The columns of a local transaction (period) row, in the order of import and export; see
+/// The columns of both tables of transactions, in the order of import and export; see
 /// `SubscriptionField`.
 package enum TransactionField: String, RowColumn {
     case transactionID = "transaction_id"
     case originalTransactionID = "original_transaction_id"
     case environment
     case bundleID = "bundle_id"
+    case customerID = "customer_id"
+    case appAccountToken = "app_account_token"
     case productID = "product_id"
     case type
+    case quantity
     case purchaseDate = "purchase_date"
     case expiresDate = "expires_date"
     case revocationDate = "revocation_date"
     case revocationReason = "revocation_reason"
+    case revocationPercentage = "revocation_percentage"
     case webOrderLineItemID = "web_order_line_item_id"
     case inAppOwnershipType = "in_app_ownership_type"
     /// 0 or 1.
@@ -85,9 +114,20 @@ package enum TransactionField: String, RowColumn {
     case currency
     case signedDate = "signed_date"
 
+    /// The columns of the table `transactions`.
+    package static let ofPeriods = allCases.filter {
+        ![.customerID, .appAccountToken, .quantity, .revocationPercentage].contains($0)
+    }
+
+    /// The columns of the table `purchases`.
+    package static let ofPurchases = allCases.filter {
+        ![.expiresDate, .webOrderLineItemID, .inAppOwnershipType, .isUpgraded, .offerType]
+            .contains($0)
+    }
+
     /// Columns that may be filled in later: all but the key columns and the date of signing, which
     /// says nothing about the period.
-    package static let fillable = allCases.filter {
+    package static let fillable = ofPeriods.filter {
         ![.transactionID, .originalTransactionID, .environment, .bundleID, .signedDate].contains($0)
     }
 
@@ -103,6 +143,15 @@ package enum TransactionField: String, RowColumn {
         case .originalTransactionID: .init(.key(\.originalTransactionID), of: .id)
         case .environment: .init(.key(\.key.environment))
         case .bundleID: .init(.key(\.key.bundleID))
+        case .customerID: .init(.text(\.customerID, { $0.customerID = $1 }), of: .name)
+        case .appAccountToken:
+            .init(
+                .text(\.appAccountToken, { $0.appAccountToken = $1 }), .text(\.appAccountToken),
+                by: \.evidence)
+        case .quantity:
+            .init(
+                .integer(\.quantity, { $0.quantity = $1 }), .integer(\.quantity), by: \.evidence,
+                of: Self.wholeNumber)
         case .productID:
             .init(.text(\.productID, { $0.productID = $1 }), .text(\.productID), by: \.evidence)
         case .type: .init(.text(\.type, { $0.type = $1 }), .text(\.type), by: \.evidence)
@@ -122,6 +171,10 @@ package enum TransactionField: String, RowColumn {
                 .number(\.revocationReason, { $0.revocationReason = $1 }),
                 .number(\.revocationReason), by: \.evidence,
                 of: Self.smallNumber)
+        case .revocationPercentage:
+            .init(
+                .integer(\.revocationPercentage, { $0.revocationPercentage = $1 }),
+                .integer(\.revocationPercentage), by: \.evidence, of: Self.wholeNumber)
         case .webOrderLineItemID:
             .init(
                 .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
@@ -156,6 +209,9 @@ package enum TransactionField: String, RowColumn {
     /// Apple may add reasons and offers: any small number is kept.
     private static let smallNumber = ColumnContent.integer(
         0...Int64(Int32.max), "must be a whole number")
+
+    private static let wholeNumber = ColumnContent.integer(
+        0...Int64.max, "must be a whole number")
 }
 
 extension SignedTransaction {
@@ -165,9 +221,11 @@ extension SignedTransaction {
     }
 
     /// The row with the values of this transaction.
-    package func asLocal(key: TransactionKey) -> LocalTransaction {
+    package func asLocal(
+        key: TransactionKey, in table: TransactionTable = .periods
+    ) -> LocalTransaction {
         var local = LocalTransaction(key: key, originalTransactionID: originalTransactionID)
-        for field in TransactionField.allCases {
+        for field in table.fields {
             field.definition.place.set(value(of: field), in: &local)
         }
         return local

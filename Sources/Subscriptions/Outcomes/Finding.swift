@@ -179,6 +179,7 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case revocationDate = "revocation_date"
     case latestTransaction = "latest_transaction"
     case ownership
+    case seats
     case identity
     case price
     case transactionMissing = "transaction_missing"
@@ -204,9 +205,9 @@ extension FindingKind {
             .standing
         case .missingLocally, .refundReversalMissed, .graceMissed, .revocationMissed,
             .accessMissing, .accessUnpaid, .status, .expiry, .product, .renewalPreference,
-            .revocationDate, .latestTransaction, .ownership, .identity, .notificationMissed,
-            .notificationLost, .overlappingSubscriptions, .resurrected, .verificationFailed,
-            .contradiction, .unknownValue:
+            .revocationDate, .latestTransaction, .ownership, .seats, .identity,
+            .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
+            .verificationFailed, .contradiction, .unknownValue:
             .statement
         }
     }
@@ -224,8 +225,9 @@ extension FindingKind {
             true
         case .missingLocally, .migrated, .duplicateLocal, .refundReversalMissed, .graceMissed,
             .revocationMissed, .accessMissing, .accessUnpaid, .status, .expiry, .product,
-            .renewalPreference, .revocationDate, .latestTransaction, .ownership, .identity, .price,
-            .transactionMissing, .transactionUnknown, .notificationMissed, .notificationLost,
+            .renewalPreference, .revocationDate, .latestTransaction, .ownership, .seats,
+            .identity, .price, .transactionMissing, .transactionUnknown, .notificationMissed,
+            .notificationLost,
             .overlappingSubscriptions, .resurrected, .unknownValue, .unreadableValue, .seatMember:
             false
         }
@@ -239,7 +241,7 @@ extension FindingKind {
         switch self {
         case .refundReversalMissed, .graceMissed, .revocationMissed, .accessMissing, .accessUnpaid,
             .status, .expiry, .product, .renewalPreference, .revocationDate, .latestTransaction,
-            .ownership, .transactionMissing:
+            .ownership, .seats, .transactionMissing:
             true
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
             .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,

@@ -18,12 +18,21 @@ package struct Export: Verb {
     @Flag(help: "Print the periods (transactions) instead.")
     package var transactions = false
 
+    @Flag(help: "Print the one-time purchases instead.")
+    package var purchases = false
+
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package static let exitStatuses = CommandStatuses(
         [CommandStatuses.database], [.ok: "printed"])
 
     package init() {}
+
+    package func validate() throws {
+        if transactions, purchases {
+            throw ValidationError("Give --transactions or --purchases, not both.")
+        }
+    }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
@@ -37,15 +46,15 @@ package struct Export: Verb {
             try output.write(batch)
             batch.removeAll(keepingCapacity: true)
         }
-        if transactions {
-            if !common.json {
-                CSVRowWriter.appendHeader(of: TransactionField.allCases, to: &batch)
-            }
-            try store.forEachTransaction { row in
+        if transactions || purchases {
+            let table: TransactionTable = purchases ? .purchases : .periods
+            let columns = table.fields
+            if !common.json { CSVRowWriter.appendHeader(of: columns, to: &batch) }
+            try store.forEachTransaction(of: table) { row in
                 if common.json {
-                    append(TransactionField.allCases, row.value(of:), to: &batch)
+                    append(columns, row.value(of:), to: &batch)
                 } else {
-                    CSVRowWriter.append(row, to: &batch)
+                    CSVRowWriter.append(row, columns, to: &batch)
                 }
                 try handOn(&batch, Self.batchBytes)
             }

@@ -6,7 +6,7 @@ package import Subscriptions
 /// `trueup import`: the company's rows from a file into the database.
 package struct Import: Verb {
     package static let configuration = CommandConfiguration(
-        abstract: "Load rows, periods, receipts or received notifications from a file.",
+        abstract: "Load rows, periods, purchases, receipts or received notifications from a file.",
         discussion: """
             It loads all of the file or nothing: a bad line makes it exit with 65, and the message names \
             each bad line with its reason. It skips a row whose signed_date is older than the stored \
@@ -28,6 +28,9 @@ package struct Import: Verb {
 
     @Flag(help: "The file holds periods (transactions).")
     package var transactions = false
+
+    @Flag(help: "The file holds one-time purchases.")
+    package var purchases = false
 
     @Flag(help: "The file holds received notifications, as JSON Lines.")
     package var notifications = false
@@ -72,9 +75,10 @@ package struct Import: Verb {
     package init() {}
 
     package func validate() throws {
-        if [transactions, notifications, receipts].count(where: { $0 }) > 1 {
+        if [transactions, purchases, notifications, receipts].count(where: { $0 }) > 1 {
             throw ValidationError(
-                "Give one of --transactions, --notifications and --receipts, not several.")
+                "Give one of --transactions, --purchases, --notifications and --receipts, not "
+                    + "several.")
         }
         if let badRows, badRows == file {
             throw ValidationError("--bad-rows would overwrite the file that is to be loaded.")
@@ -82,11 +86,16 @@ package struct Import: Verb {
         _ = try columnMapping()
     }
 
+    /// Where the rows of a file of transactions belong; `nil` for other files.
+    private var transactionTable: TransactionTable? {
+        transactions ? .periods : purchases ? .purchases : nil
+    }
+
     /// Returns the meaning of the file's columns.
     func columnMapping() throws -> ColumnMapping {
         let known =
-            if transactions {
-                TransactionField.allCases.map(\.rawValue)
+            if let table = transactionTable {
+                table.fields.map(\.rawValue)
             } else if notifications {
                 NotificationField.allCases.map(\.rawValue)
             } else if receipts {
@@ -144,10 +153,12 @@ package struct Import: Verb {
                     try BadRowsFile(path: path)
                 }),
             skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet)
-        if transactions {
+        if let table = transactionTable {
             var reader = try TransactionFileReader(
-                transactionsAt: file, apps: apps, mapping: mapping)
-            intake.counts = try store.loadTransactions(columns: reader.columns, dryRun: dryRun) {
+                transactionsAt: file, of: table, apps: apps, mapping: mapping)
+            intake.counts = try store.loadTransactions(
+                into: table, columns: reader.columns, dryRun: dryRun
+            ) {
                 (add: (LocalTransaction, UInt64?) throws -> LineOutcome) in
                 while let line = try reader.next() {
                     let given = reader.given?.bits

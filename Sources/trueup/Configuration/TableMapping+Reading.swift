@@ -46,9 +46,9 @@ extension TableMapping {
     private static func columns(
         _ value: SettingsValue
     ) throws(ConfigurationError) -> [SubscriptionField: MappedColumn] {
-        let mapping = try value.mapping(keys: SubscriptionField.stored.map(\.rawValue))
+        let mapping = try value.mapping(keys: SubscriptionField.mappable.map(\.rawValue))
         var columns: [SubscriptionField: MappedColumn] = [:]
-        for field in SubscriptionField.stored {
+        for field in SubscriptionField.mappable {
             guard let value = mapping.value(field.rawValue) else { continue }
             columns[field] = try value.column(of: field)
         }
@@ -134,7 +134,7 @@ extension SettingsValue {
 
     /// One member of a mapping whose keys were read before.
     fileprivate func member(_ key: String) throws(ConfigurationError) -> SettingsValue? {
-        try mapping(keys: SubscriptionField.stored.map(\.rawValue)).value(key)
+        try mapping(keys: SubscriptionField.mappable.map(\.rawValue)).value(key)
     }
 
     /// `words` of the environment: Apple's for each of the company's, each with one word.

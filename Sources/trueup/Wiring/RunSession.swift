@@ -125,6 +125,7 @@ struct RunSession {
         // The run itself, and its report.
         var job = run.job
         job.keepTimes(to: store.companyPrecision)
+        job.policy.kept.leftOut.formUnion(try store.columnsNotStored())
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += settings.company.remarks(after: company.refresh)

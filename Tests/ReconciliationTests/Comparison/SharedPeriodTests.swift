@@ -36,6 +36,7 @@ import Testing
         func row(naming purchase: Int) -> LocalSubscription {
             Sample.row(of: period.statement(showing: purchase, status: .active)) {
                 $0.revocationDate = nil
+                ($0.quantity, $0.revokedSeats) = period.seats
             }
         }
     }
@@ -125,6 +126,7 @@ import Testing
         let row = Sample.row(of: stated[0]) {
             $0.status = 5
             $0.revocationDate = Sample.now(days: -1)
+            ($0.quantity, $0.revokedSeats) = answer.period.seats
         }
         var item = Sample.item(row, stated)
         item.history = .complete(answer.period.transactions)
@@ -136,19 +138,21 @@ import Testing
 
     @Test func `leaves our id from night to night, whichever purchase is shown`() throws {
         let period = GroupPeriod(revoked: [.none, .none, .none])
+        // Else the history is read each time, because only it gives the number of seats.
+        let policy = Sample.policy { $0.kept.leftOut = SubscriptionField.ofSeats }
         for ours in 0..<3 {
             let row = Answer(period: period, shown: [0]).row(naming: ours)
             for shown in 0..<3 {
                 var item = Sample.item(row, [period.statement(showing: shown, status: .active)])
                 // The first time the history tells, and then nothing is asked.
                 item.history = shown == ours ? nil : .complete(period.transactions)
-                let first = try outcome(item)
+                let first = try outcome(item, policy)
                 #expect(first.verdict == .match && first.corrections.isEmpty)
                 let check = try #require(first.check)
                 item.history = nil
                 item.asked?.check = CheckRecord(check: check, askedAt: Sample.now)
-                #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
-                let second = try outcome(item)
+                #expect(nextQuestion(for: item, policy: policy) == nil)
+                let second = try outcome(item, policy)
                 #expect(second.verdict == .match && second.corrections.isEmpty)
                 #expect(second.check?.values == check.values)
             }
@@ -236,5 +240,42 @@ import Testing
         let prices = inserted.map { $0.changes.after["price"]?.plainText }
         #expect(Set(prices) == ["20000", "20001", "20002"])
         #expect(outcome.hasAllEvidence)
+    }
+
+    /// Apple's facts: a prorated refund returns a part of the money, and the status says whether access
+    /// goes on; wholly refunded purchases beside it decide nothing.
+    @Test(arguments: [GroupPeriod.Refund.none, .some, .all], [0, 1, 2])
+    func `goes on after a prorated refund for as long as Apple says so`(
+        other: GroupPeriod.Refund, shown: Int
+    ) throws {
+        let period = GroupPeriod(revoked: [.none, other, other])
+        var purchases = period.transactions
+        purchases[0].revocationDate = Sample.now(minutes: -30)
+        purchases[0].revocationType = "REFUND_PRORATED"
+        for status in [SubscriptionStatus.active, .revoked] {
+            let isLost = status == .revoked
+            guard !isLost || other == .all else { continue }
+            let stated = Sample.stated {
+                $0.status = status
+                $0.transaction = purchases[shown]
+            }
+            var row = Answer(period: period, shown: [shown]).row(naming: shown)
+            row.revocationDate = nil
+            var item = Sample.item(row, [stated])
+            if other == .all {
+                #expect(nextQuestion(for: item, policy: Sample.policy()) == .history(after: nil))
+                let alone = try outcome(item, Sample.policy { $0.history = .never })
+                #expect(alone.verdict == .undecided(.periodNotShown))
+            }
+            item.history = .complete(purchases)
+            let outcome = try outcome(item)
+            #expect(outcome.kinds == (isLost ? [.revocationMissed] : []), "\(other), \(shown)")
+            if isLost {
+                let changes = try outcome.changes()
+                #expect(changes["revocation_date"] == Sample.now(minutes: -30).rfc3339)
+            } else {
+                #expect(outcome.verdict == .match && outcome.corrections.isEmpty)
+            }
+        }
     }
 }

@@ -53,6 +53,14 @@ struct GroupPeriod: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What a row says of the seats: five of each purchase, and what was refunded of them.
+    var seats: (quantity: Int64, revoked: Int64) {
+        (
+            5 * Int64(revoked.count),
+            revoked.reduce(0) { $0 + ($1 == .all ? 5 : $1 == .some ? 2 : 0) }
+        )
+    }
+
     /// An entry of a status answer that shows one of the purchases.
     func statement(showing purchase: Int, status: SubscriptionStatus) -> StatedSubscription {
         Sample.stated {

@@ -78,6 +78,9 @@ extension LocalSubscription {
         case .webOrderLineItemID: webOrderLineItemID = value.text
         case .signedDate: signedDate = value.time
         case .customerID: customerID = value.text
+        case .quantity: quantity = value.integer.map(Int64.init)
+        case .renewalQuantity: renewalQuantity = value.integer.map(Int64.init)
+        case .revokedSeats: revokedSeats = value.integer.map(Int64.init)
         case .originalTransactionID, .environment, .bundleID, .paidElsewhereUntil:
             Issue.record("a correction sets \(column)")
         }

@@ -103,6 +103,9 @@ enum Sample {
         row.inAppOwnershipType = stated.transaction.inAppOwnershipType
         row.latestTransactionID = stated.transaction.transactionID
         row.webOrderLineItemID = stated.transaction.webOrderLineItemID
+        row.quantity = stated.transaction.seats?.quantity
+        row.renewalQuantity = stated.renewal.renewalQuantity
+        row.revokedSeats = stated.transaction.seats?.revoked
         row.signedDate = now(days: -1)
         row.rowVersion = 3
         change(&row)

@@ -56,12 +56,13 @@ import Testing
         let queue = try DatabaseQueue()
         let found: [Set<String>] = try queue.inDatabase { db in
             for step in Migration.all { try db.execute(sql: step.sql) }
-            return try ["subscriptions", "transactions"].map { table in
+            return try ["subscriptions", "transactions", "purchases"].map { table in
                 try TableShape.columns(of: table, db)
             }
         }
         #expect(found[0] == Set(SubscriptionField.stored.map(\.rawValue) + ["row_version"]))
-        #expect(found[1] == Set(TransactionField.allCases.map(\.rawValue)))
+        #expect(found[1] == Set(TransactionField.ofPeriods.map(\.rawValue)))
+        #expect(found[2] == Set(TransactionField.ofPurchases.map(\.rawValue)))
     }
 
     @Test func `a column that an older database lacks is no damage of its shape`() throws {

@@ -26,7 +26,7 @@ import Testing
         try stored(in: database)
         let before = try database.files()
         let looking = try database.open(access)
-        let all = Set(SubscriptionField.allCases)
+        let all = Set(SubscriptionField.stored)
         let forecast = try looking.loadSubscriptions(columns: all, dryRun: true) { add in
             for row in changed() { _ = try add(row) }
         }
@@ -59,7 +59,7 @@ import Testing
         for index in lines.indices { lines[index].status = 2 }
         lines[1] = rows[1]
         lines[3].signedDate = Timestamp(unixMilliseconds: 5000)
-        let all = Set(SubscriptionField.allCases)
+        let all = Set(SubscriptionField.stored)
         let forecast = try database.open(.readOnly).loadSubscriptions(columns: all, dryRun: true) {
             add in for line in lines { _ = try add(line) }
         }
@@ -118,7 +118,7 @@ import Testing
         let produce: ((LocalTransaction) throws -> LineOutcome) throws -> Void = { add in
             _ = try add(period)
         }
-        let columns = Set(TransactionField.allCases)
+        let columns = Set(TransactionField.ofPeriods)
         #expect(try store.loadTransactions(columns: columns, dryRun: true, produce).inserted == 1)
         #expect(try store.loadTransactions(columns: columns, produce).inserted == 1)
         #expect(try store.loadTransactions(columns: columns, dryRun: true, produce).unchanged == 1)

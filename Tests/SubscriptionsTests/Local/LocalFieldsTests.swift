@@ -2,13 +2,14 @@ import Subscriptions
 import Testing
 
 @Suite struct `The fields of local rows` {
-    @Test func `names the seventeen columns of a row in the order of import and export`() {
+    @Test func `names the twenty columns of a row in the order of import and export`() {
         let names: [String] = [
             "original_transaction_id", "environment", "bundle_id", "customer_id",
             "app_account_token", "product_id", "status", "expires_date",
             "grace_period_expires_date", "auto_renew_status", "auto_renew_product_id",
             "revocation_date", "in_app_ownership_type", "latest_transaction_id",
-            "web_order_line_item_id", "signed_date", "paid_elsewhere_until",
+            "web_order_line_item_id", "signed_date", "paid_elsewhere_until", "quantity",
+            "renewal_quantity", "revoked_seats",
         ]
         #expect(SubscriptionField.allCases.map(\.rawValue) == names)
     }
@@ -20,7 +21,19 @@ import Testing
             "web_order_line_item_id", "in_app_ownership_type", "is_upgraded", "offer_type", "price",
             "currency", "signed_date",
         ]
-        #expect(TransactionField.allCases.map(\.rawValue) == names)
+        #expect(TransactionField.ofPeriods.map(\.rawValue) == names)
+    }
+
+    @Test func `names the sixteen columns of a purchase`() {
+        let names: [String] = [
+            "transaction_id", "original_transaction_id", "environment", "bundle_id", "customer_id",
+            "app_account_token", "product_id", "type", "quantity", "purchase_date",
+            "revocation_date", "revocation_reason", "revocation_percentage", "price", "currency",
+            "signed_date",
+        ]
+        #expect(TransactionField.ofPurchases.map(\.rawValue) == names)
+        let columns = Set(TransactionTable.allCases.flatMap(\.fields))
+        #expect(columns == Set(TransactionField.allCases))
     }
 
     @Test func `gives each column's value in its form`() {
@@ -41,6 +54,9 @@ import Testing
         row.webOrderLineItemID = "w"
         row.signedDate = Timestamp(unixMilliseconds: 4)
         row.paidElsewhereUntil = Timestamp(unixMilliseconds: 5)
+        row.quantity = 6
+        row.renewalQuantity = 7
+        row.revokedSeats = 8
         let values = SubscriptionField.allCases.map { ($0, row.value(of: $0)) }
         #expect(Set(values.map(\.1)).count == SubscriptionField.allCases.count)
         for (field, value) in values { #expect(value.form == field.form, "\(field.rawValue)") }

@@ -22,8 +22,8 @@ import trueup
     static let rows = """
         \(header)\r
         200000000000001,Production,com.example.app,"a,""b""\r
-        c",7e3fb204-2cf0-4c42-8d6a-0242ac120002,monthly,1,2026-11-20T03:17:04.123Z,,1,yearly,,PURCHASED,300000000000001,400000000000001,2026-10-20T00:00:00.000Z,2027-01-01T00:00:00.000Z\r
-        200000000000002,Sandbox,com.example.other,=cmd,,,,,,,,,,,,,\r
+        c",7e3fb204-2cf0-4c42-8d6a-0242ac120002,monthly,1,2026-11-20T03:17:04.123Z,,1,yearly,,PURCHASED,300000000000001,400000000000001,2026-10-20T00:00:00.000Z,2027-01-01T00:00:00.000Z,9,8,1\r
+        200000000000002,Sandbox,com.example.other,=cmd,,,,,,,,,,,,,,,,\r
 
         """
 
@@ -52,6 +52,52 @@ import trueup
         #expect(
             await workplace.run("import", "--transactions", again, "--json").output
                 .contains("\"unchanged\":1"))
+    }
+
+    @Test func `load and write one-time purchases too`() async throws {
+        let file = try write(
+            """
+            transaction_id,customer_id,product_id,type,quantity,revocation_percentage,price
+            21,c,coins,Consumable,3,,990
+            22,d,lifetime,Non-Consumable,1,100000,49990
+
+            """, to: "purchases.csv")
+        let dry = await workplace.run("import", file, "--purchases", "--dry-run")
+        #expect(dry.output.hasPrefix("2 lines would be loaded: 2 inserted"), "\(dry.diagnostics)")
+        #expect(await workplace.run("import", file, "--purchases").status == .ok)
+        let exported = await workplace.run("export", "--purchases").output
+        #expect(
+            exported == TransactionField.ofPurchases.map(\.rawValue).joined(separator: ",")
+                + "\r\n21,21,Production,com.example.app,c,,coins,Consumable,3,,,,,990,,\r\n"
+                + "22,22,Production,com.example.app,d,,lifetime,Non-Consumable,1,,,,100000,49990,,"
+                + "\r\n")
+        for (text, name) in [
+            (exported, "again.csv"),
+            (await workplace.run("export", "--purchases", "--json").output, "again.jsonl"),
+        ] {
+            let again = try write(text, to: name)
+            #expect(
+                await workplace.run("import", "--purchases", again, "--json").output
+                    .contains("\"unchanged\":2"))
+        }
+        #expect(await workplace.run("export").output == Self.empty + "\r\n")
+        let bad = try write("transaction_id,quantity\n23,1\n24,many\n23,1\n", to: "bad.csv")
+        let refused = await workplace.run("import", bad, "--purchases")
+        #expect(refused.status == .data)
+        #expect(refused.diagnostics.contains("\(bad):3: quantity"), "\(refused.diagnostics)")
+        #expect(refused.diagnostics.contains("2 bad lines; nothing was loaded"))
+        #expect(await workplace.run("export", "--purchases").output == exported)
+        let ahead = try write("transaction_id,signed_date\n25,2999-01-01T00:00:00Z\n", to: "a.csv")
+        let future = await workplace.run("import", ahead, "--purchases")
+        #expect(future.status == .data && future.diagnostics.contains("is in the future"))
+        for both in [
+            ["import", file, "--purchases", "--transactions"],
+            ["export", "--purchases", "--transactions"],
+        ] {
+            #expect(await workplace.run(both).status == .usage)
+        }
+        let wrong = try write("transaction_id,expires_date\n26,\n", to: "wrong.csv")
+        #expect(await workplace.run("import", wrong, "--purchases").status == .data)
     }
 
     @Test func `take received notifications into the inbox once`() async throws {

@@ -1,0 +1,28 @@
+import Subscriptions
+
+/// `seats`: the seats that were bought for the current period, revoked ones among them, or the seats of
+/// the next period differ.
+///
+/// One finding for each of the columns. Where the status or the period differs, other findings tell so
+/// and their corrections write the seats, too. A change of the seats never changes access.
+struct SeatsRule: RowRule {
+    static let version = 1
+
+    func differences(in comparison: Comparison) -> [Difference] {
+        guard comparison.statusAgrees, !comparison.disagrees(in: .expiresDate),
+            !comparison.disagrees(in: .productID)
+        else { return [] }
+        return Self.causes.compactMap { field, cause in
+            guard comparison.row.value(of: field) != .null, comparison.differs(in: field) else {
+                return nil
+            }
+            return comparison.difference(.seats, .medium, in: field, cause: cause)
+        }
+    }
+
+    private static let causes: [(SubscriptionField, String)] = [
+        (.quantity, "added seats not recorded"),
+        (.renewalQuantity, "seats of the next period not recorded"),
+        (.revokedSeats, "refund of seats not recorded"),
+    ]
+}
