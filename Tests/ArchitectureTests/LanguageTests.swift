@@ -30,20 +30,12 @@ import Testing
     @Test(arguments: try ProsePage.all)
     func `has no word that readers could not understand`(page: ProsePage) throws {
         let found = try OldWord.all.flatMap { try $0.uses(in: page.prose) }
-        guard let reason = OldWord.pending[page.path] else {
-            #expect(found.isEmpty, "\(page.path): \(found.joined(separator: "; "))")
-            return
-        }
-        // Fails when the page has become right: then it no longer belongs on the list.
-        withKnownIssue("\(page.path) is still to be rewritten (\(reason))") {
-            #expect(found.isEmpty)
-        }
+        #expect(found.isEmpty, "\(page.path): \(found.joined(separator: "; "))")
     }
 
     /// Tables are exempt, and so are lists of published names.
     @Test(arguments: try ProsePage.all)
     func `has no sentence of more than 32 words`(page: ProsePage) {
-        guard OldWord.pending[page.path] == nil else { return }
         for sentence in page.sentences where sentence.count(where: { $0 == "…" }) < 4 {
             let words = sentence.split(separator: " ").count
             #expect(words <= 32, "\(page.path): \(words) words: \(sentence)")
@@ -244,12 +236,5 @@ struct OldWord: Sendable {
         OldWord(pattern: #"\bend(s|ed)? with (status )?\d"#, instead: "exits with status"),
         OldWord(pattern: #"\b(gone|go|goes|going) on with\b"#, instead: "resumed"),
         OldWord(pattern: #"\b(woken|rumour)\b"#, instead: "alert; plain words"),
-    ]
-
-    /// Pages that are not rewritten yet, each with the day and the reason.
-    static let pending = [
-        "ARCHITECTURE.md": "2026-11-24: it follows the redesign of the modules",
-        "CONTRIBUTING.md": "2026-11-24: its recipes follow the redesign of the modules",
-        "docs/settings.md": "2026-11-24: its tables are made from texts in the program",
     ]
 }

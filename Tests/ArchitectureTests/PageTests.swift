@@ -77,9 +77,9 @@ import Testing
     }
 
     @Test func `has the table of imports`() throws {
-        let table = try #require(page.table(headed: "room"))
+        let table = try #require(page.table(headed: "module"))
         #expect(
-            table.column("room").sorted() == ImportTable.rules.map { "`\($0.target)`" }.sorted())
+            table.column("module").sorted() == ImportTable.rules.map { "`\($0.target)`" }.sorted())
         for rule in ImportTable.rules {
             let row = table.rows.first { $0.first == "`\(rule.target)`" } ?? []
             #expect(row.count == 4, "\(rule.target)")

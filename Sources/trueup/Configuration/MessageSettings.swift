@@ -46,7 +46,7 @@ package struct MessageSettings: Hashable, Sendable, SettingsSection {
             absent: .words("unsigned"), example: "keys/message",
             "instead of secret_env, a file with the secret, protected as key_file"),
         Setting(
-            "mail_to", \.recipients, .addresses, newPass: .no, absent: .words("nobody"),
+            "mail_to", \.recipients, .addresses, newPass: .no, absent: .words("no mail"),
             example: "[oncall@example.com]", "who gets a mail"),
         Setting(
             "mail_from", \.sender, .address, newPass: .no, example: "trueup@example.com",
