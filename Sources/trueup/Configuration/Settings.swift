@@ -17,6 +17,8 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     /// Where the rows stand in a table of the company's own.
     package var company = CompanySettings()
     package var reportDirectory = "reports"
+    /// The file that says which entitlements each product grants; `nil` where each is its own.
+    package var catalogue: CatalogueFile?
     /// Who is notified of corrections; `nil` for nobody.
     package var notify: NotifySettings?
     /// Where every run leaves its metrics; `nil` for nowhere.
@@ -73,6 +75,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "directory", \.reportDirectory, .reportDirectory, newPass: .no,
                     variable: "TRUEUP_REPORT_DIRECTORY", "the folder with a folder for every run")
             ], "where reports are written"),
+        CatalogueFile.setting,
         Setting(
             SettingDescription(
                 key: "tell", form: "keys and values", absence: .words("no events"),
@@ -175,8 +178,9 @@ extension Settings {
         let file = file(flag: flag, environment: environment)
         let text = try SettingsFile.text(
             ofFileAt: file, absent: "run \"trueup init\", or name the file with --config")
-        let settings = try Settings(yaml: text, file: file, environment: environment)
+        var settings = try Settings(yaml: text, file: file, environment: environment)
         try settings.refuseMissingAuthorities()
+        try settings.catalogue?.read()
         return settings
     }
 
@@ -323,6 +327,8 @@ package enum SettingsDigest {
         var told = JobSettings.declared.digest(of: job)
         told["name"] = .string(job.name)
         var members = Settings.declared.digest(of: settings)
+        // Left out where there is none: what earlier versions left unfinished goes on.
+        members["catalogue"] = settings.catalogue?.digested
         members["job"] = .object(told)
         members["mode"] = .string(mode.rawValue)
         members["narrowing"] = .array(narrowing.map(CanonicalJSON.string))

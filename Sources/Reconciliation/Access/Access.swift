@@ -1,0 +1,255 @@
+package import Subscriptions
+
+/// Everything that one customer bought, in all apps and subscription groups.
+package struct CustomerHoldings: Hashable, Sendable {
+    /// The customer's rows, of which each family member and each holder of a seat has their own.
+    package var subscriptions: [LocalSubscription]
+    package var purchases: [OneTimePurchase]
+
+    package init(subscriptions: [LocalSubscription] = [], purchases: [OneTimePurchase] = []) {
+        self.subscriptions = subscriptions
+        self.purchases = purchases
+    }
+}
+
+/// A purchase that never renews: a consumable, a non-consumable or a non-renewing subscription.
+package struct OneTimePurchase: Hashable, Sendable {
+    package var bundleID: String
+    package var environment: String
+    package var transactionID: String
+    package var originalTransactionID: String
+    package var productID: String
+    /// By the signed transaction; `nil` where its type is not known.
+    package var kind: ProductKind?
+    package var quantity = 1
+    package var purchaseDate: Timestamp?
+    package var revocationDate: Timestamp?
+    package var ownership: String?
+    package var signedDate: Timestamp?
+
+    package init(
+        bundleID: String, environment: String, transactionID: String,
+        originalTransactionID: String? = nil, productID: String, kind: ProductKind?
+    ) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID ?? transactionID
+        self.productID = productID
+        self.kind = kind
+    }
+}
+
+/// An entitlement of a customer in one app: until when, and because of which purchase.
+package struct EntitlementAccess: Hashable, Sendable {
+    package var bundleID: String
+    package var environment: String
+    package var entitlement: String
+    /// The end of access, a grace period included; `nil` for life.
+    package var until: Timestamp?
+    /// The end of the billing grace period that gives access now.
+    package var graceUntil: Timestamp?
+    /// Whether the next period grants the entitlement too; `nil` where that is not known.
+    package var willRenew: Bool?
+    package var productID: String
+    package var originalTransactionID: String
+    package var ownership: String?
+    /// When Apple signed the statement that this rests on.
+    package var asOf: Timestamp?
+
+    /// Whether the customer may use it at this moment, by what is known.
+    package func isActive(at now: Timestamp) -> Bool { until.map { $0 > now } ?? true }
+}
+
+/// The entitlements that a customer holds or held, each once for every app, in the order of their
+/// names: by the purchase that grants it longest.
+///
+/// Pure. A purchase grants what the catalogue lists for its product. A product that the catalogue
+/// lacks grants nothing; without a catalogue each product grants the entitlement of its own name. An
+/// entitlement that has ended is listed with its end; `isActive(at:)` tells which are open.
+///
+/// - Parameters:
+///   - customer: What the customer bought.
+///   - catalogue: What each product grants; `nil` where the company gave none.
+/// - Returns: The entitlements, by bundle, environment and name.
+package func access(
+    _ customer: CustomerHoldings, by catalogue: ProductCatalogue?
+) -> [EntitlementAccess] {
+    var best: [EntitlementKey: EntitlementAccess] = [:]
+    let grants =
+        customer.subscriptions.flatMap { $0.grants(by: catalogue) }
+        + customer.purchases.flatMap { $0.grants(by: catalogue) }
+    for grant in grants {
+        let key = EntitlementKey(grant)
+        if let other = best[key], !grant.isBetter(than: other) { continue }
+        best[key] = grant
+    }
+    return best.sorted { $0.key < $1.key }.map(\.value)
+}
+
+/// The entitlements that a customer may use at a moment, by what is known.
+package func access(
+    _ customer: CustomerHoldings, at now: Timestamp, by catalogue: ProductCatalogue?
+) -> [EntitlementAccess] {
+    access(customer, by: catalogue).filter { $0.isActive(at: now) }
+}
+
+extension LocalSubscription {
+    /// Whether the row does not say what it grants.
+    ///
+    /// A value in it cannot be read, or its status is not one that this version knows. Then what was
+    /// known before continues.
+    package var grantIsUnclear: Bool {
+        if let status, !SubscriptionStatus(rawValue: status).isKnown { return true }
+        let read: [SubscriptionField] = [
+            .productID, .status, .expiresDate, .gracePeriodExpiresDate, .revocationDate,
+            .signedDate,
+        ]
+        return read.contains { unreadable[$0] != nil }
+    }
+
+    fileprivate func grants(by catalogue: ProductCatalogue?) -> [EntitlementAccess] {
+        guard !grantIsUnclear, let productID, let end = end else { return [] }
+        let next = autoRenewProductID ?? productID
+        let renewing = catalogue.entitlements(of: next)
+        return catalogue.entitlements(of: productID).map { entitlement in
+            var grant = EntitlementAccess(
+                bundleID: key.bundleID, environment: key.environment, entitlement: entitlement,
+                until: end.until, productID: productID,
+                originalTransactionID: key.originalTransactionID)
+            grant.graceUntil = end.isGrace ? end.until : nil
+            grant.willRenew = end.isPaidElsewhere ? nil : willRenew(renewing.contains(entitlement))
+            grant.ownership = inAppOwnershipType
+            grant.asOf = signedDate
+            return grant
+        }
+    }
+
+    private struct End {
+        var until: Timestamp
+        var isGrace = false
+        /// Another source than Apple pays for longer.
+        var isPaidElsewhere = false
+    }
+
+    /// When access ends; `nil` where the row does not say.
+    private var end: End? {
+        let own = endAtApple
+        guard let paidElsewhereUntil else { return own }
+        if let own, own.until >= paidElsewhereUntil { return own }
+        return End(until: paidElsewhereUntil, isPaidElsewhere: true)
+    }
+
+    /// By the status, and then by the dates that go with it.
+    ///
+    /// A row that does not entitle may still have a later `expires_date`. Its access had ended when
+    /// Apple signed that. Without such a date nothing says when, and it grants nothing. Apple is known to
+    /// leave out the end of a grace period. Then the shortest one counts, and a day from the statement.
+    private var endAtApple: End? {
+        guard let status else { return nil }
+        switch SubscriptionStatus(rawValue: status) {
+        case .active: return expiresDate.map { End(until: $0) }
+        case .billingGracePeriod:
+            guard let grace = gracePeriodExpiresDate else {
+                let ends = [
+                    expiresDate?.adding(milliseconds: Self.shortestGrace),
+                    signedDate?.adding(milliseconds: Milliseconds.perDay),
+                ]
+                return ends.compactMap(\.self).max().map { End(until: $0) }
+            }
+            guard let expiresDate, expiresDate > grace else {
+                return End(until: grace, isGrace: true)
+            }
+            return End(until: expiresDate)
+        case .revoked: return (revocationDate ?? signedDate).map(ended)
+        default: return signedDate.map(ended)
+        }
+    }
+
+    /// Apple's shortest grace period: 3 days.
+    private static let shortestGrace = 3 * Milliseconds.perDay
+
+    private func ended(at moment: Timestamp) -> End {
+        End(until: min(moment, expiresDate ?? moment))
+    }
+
+    /// Whether the entitlement renews, if the product of the next period grants it too (`nextGrants`).
+    private func willRenew(_ nextGrants: Bool) -> Bool? {
+        guard let status else { return nil }
+        switch SubscriptionStatus(rawValue: status) {
+        case .expired, .revoked: return false
+        default: return autoRenewStatus.map { $0 == 1 && nextGrants }
+        }
+    }
+}
+
+extension OneTimePurchase {
+    fileprivate func grants(by catalogue: ProductCatalogue?) -> [EntitlementAccess] {
+        let product = catalogue?.products[productID]
+        guard quantity > 0, let kind = kind ?? product?.kind, product?.kind != .consumable else {
+            return []
+        }
+        var until: Timestamp?
+        switch kind {
+        case .nonConsumable: until = revocationDate
+        case .nonRenewing:
+            guard let purchaseDate, let duration = product?.duration else { return [] }
+            let end = duration.end(from: purchaseDate, times: Int64(quantity))
+            until = min(end, revocationDate ?? end)
+        case .consumable, .autoRenewable: return []
+        }
+        return catalogue.entitlements(of: productID).map { entitlement in
+            var grant = EntitlementAccess(
+                bundleID: bundleID, environment: environment, entitlement: entitlement,
+                until: until, productID: productID,
+                originalTransactionID: originalTransactionID)
+            grant.willRenew = false
+            grant.ownership = ownership
+            grant.asOf = signedDate
+            return grant
+        }
+    }
+}
+
+extension ProductCatalogue? {
+    /// The entitlements that a product grants.
+    fileprivate func entitlements(of productID: String) -> [String] {
+        guard let self else { return [productID] }
+        return self.products[productID]?.grants ?? []
+    }
+}
+
+extension EntitlementAccess {
+    /// Whether this grant is listed rather than another one of the same entitlement.
+    ///
+    /// It lasts longer, or as long and renews, or is the customer's own purchase. The id decides between
+    /// what is alike.
+    fileprivate func isBetter(than other: EntitlementAccess) -> Bool {
+        let (ends, otherEnds) = (
+            until?.unixMilliseconds ?? .max, other.until?.unixMilliseconds ?? .max
+        )
+        if ends != otherEnds { return ends > otherEnds }
+        let (renews, otherRenews) = (willRenew == true, other.willRenew == true)
+        if renews != otherRenews { return renews }
+        let (isOwn, otherIsOwn) = (ownership == "PURCHASED", other.ownership == "PURCHASED")
+        if isOwn != otherIsOwn { return isOwn }
+        return originalTransactionID.utf8.lexicographicallyPrecedes(
+            other.originalTransactionID.utf8)
+    }
+}
+
+/// Names an entitlement of a customer in one app; ordered by bytes.
+private struct EntitlementKey: Hashable, Comparable {
+    let parts: [String]
+
+    init(_ grant: EntitlementAccess) {
+        parts = [grant.bundleID, grant.environment, grant.entitlement]
+    }
+
+    static func < (left: EntitlementKey, right: EntitlementKey) -> Bool {
+        for (left, right) in zip(left.parts, right.parts) where left != right {
+            return left.utf8.lexicographicallyPrecedes(right.utf8)
+        }
+        return false
+    }
+}
