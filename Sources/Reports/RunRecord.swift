@@ -29,6 +29,9 @@ package protocol RunRecord: Sendable {
     /// Notifications read in this pass.
     func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws
 
+    /// Entitlements that changed since the report before, by bundle, environment, customer and name.
+    func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws
+
     /// Every signed payload that a finding or correction of the report names, once each, by digest;
     /// the tombstone of one that was erased.
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws

@@ -1,4 +1,5 @@
 import GRDB
+package import Reconciliation
 package import Subscriptions
 import Synchronization
 
@@ -16,6 +17,8 @@ package final class SQLiteStore: Sendable {
     let company: CompanyLink?
     /// Where the books are a copy of those on a server.
     let mirror: BooksMirror?
+    /// The entitlements that each product grants; `nil` where each is its own.
+    let catalogue: ProductCatalogue?
     /// Keys whose stored bytes are not valid text, by the text that they read as (see
     /// `rows(after:limit:)`).
     let nonUTF8Keys = NonUTF8Keys()
@@ -26,7 +29,8 @@ package final class SQLiteStore: Sendable {
 
     private init(
         file: DatabaseFile, access: StoreAccess, connection: DatabaseQueue, naming: EventNaming?,
-        company: CompanyLink? = nil, mirror: BooksMirror? = nil
+        company: CompanyLink? = nil, mirror: BooksMirror? = nil,
+        catalogue: ProductCatalogue? = nil
     ) {
         self.file = file
         self.access = access
@@ -34,6 +38,7 @@ package final class SQLiteStore: Sendable {
         self.naming = naming
         self.company = company
         self.mirror = mirror
+        self.catalogue = catalogue
     }
 
     /// The connection that writes closes last: only it puts the log into the file.
@@ -120,12 +125,14 @@ package final class SQLiteStore: Sendable {
     ///     written there, too.
     ///   - mirror: The server that the books stand on, where the file is a copy of them: every
     ///     transaction is committed there, too, and first.
+    ///   - catalogue: The entitlements that each product grants; `nil` where each is its own.
     /// - Returns: the open database; it closes with its last reference.
     /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of another
     ///   version or changed, `.inconsistent` when the end of its ledger does not hold.
     package static func open(
         at path: String, access: StoreAccess, naming: EventNaming? = nil,
-        company: CompanyLink? = nil, mirror: BooksMirror? = nil
+        company: CompanyLink? = nil, mirror: BooksMirror? = nil,
+        catalogue: ProductCatalogue? = nil
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
@@ -141,7 +148,8 @@ package final class SQLiteStore: Sendable {
                 let connection = try file.connectToRead()
                 try check.verify(connection)
                 return SQLiteStore(
-                    file: file, access: access, connection: connection, naming: nil)
+                    file: file, access: access, connection: connection, naming: nil,
+                    catalogue: catalogue)
             }
             // A foreign or damaged file must not even be turned to WAL mode: look before that.
             let reader = try check.refuseDamaged(file)
@@ -157,7 +165,7 @@ package final class SQLiteStore: Sendable {
             }
             let store = SQLiteStore(
                 file: file, access: access, connection: connection, naming: naming,
-                company: company, mirror: mirror)
+                company: company, mirror: mirror, catalogue: catalogue)
             store.idleReader.giveBack(reader)
             return store
         } catch {

@@ -114,6 +114,21 @@ import Testing
                 """.replacingLineFeeds)
     }
 
+    @Test func `changes of entitlements say when access ended before`() throws {
+        #expect(
+            try folder.text("latest/entitlements.csv")
+                == """
+                run_id,app,environment,customer_id,entitlement,change,expires_date_before,expires_date,\
+                grace_period_expires_date,will_renew,product_id,original_transaction_id,ownership,as_of
+                20261120T031704Z-7f3c9a,com.example.app,Production,'=customer-1,pro,shorter,,\
+                2026-11-20T03:17:04.000Z,,0,gold.monthly,2000000000000001,PURCHASED,\
+                2026-11-20T03:17:04.000Z
+                20261120T031704Z-7f3c9a,com.example.app,Production,customer-2,pro,new,,,,,gold.life,\
+                2000000000000002,,
+
+                """.replacingLineFeeds)
+    }
+
     @Test func `evidence is the payload as received with its digest`() throws {
         #expect(
             try folder.text("latest/evidence.jsonl")

@@ -27,7 +27,7 @@ import Testing
                 "README.txt", "SHA256SUMS", "business.csv", "business.jsonl",
                 "corrections.csv", "corrections.jsonl",
                 "derivations.jsonl", "discrepancies.csv", "discrepancies.jsonl",
-                "discrepancies.xlsx", "evidence.jsonl", "manifest.json",
+                "discrepancies.xlsx", "entitlements.csv", "evidence.jsonl", "manifest.json",
                 "not_found.csv", "notifications.csv", "plan.json", "report.html", "run.log.jsonl",
                 "summary.json", "summary.txt", "undecided.csv", "undo.json",
             ])
@@ -149,6 +149,7 @@ import Testing
             func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
             func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
             func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
+            func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {}
             func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
             func forEachEarlierRun(
                 since first: Timestamp, _ body: (EarlierRun) throws -> Void

@@ -91,6 +91,17 @@ extension ReportFile {
         }
     }
 
+    static let entitlements = ReportFile(
+        name: "entitlements.csv",
+        purpose: "what customers may use newly, longer or shorter since the report before"
+    ) { source, file in
+        let table = Table.entitlements(in: source.runID).stating(source.notice)
+        try file.write(table.csvHeader)
+        try source.record.forEachEntitlementChange { change in
+            try file.append { table.appendCSV(change, to: &$0) }
+        }
+    }
+
     static let evidence = ReportFile(
         name: "evidence.jsonl",
         purpose: "every signed payload that a finding or correction rests on, exactly as received; "
@@ -232,6 +243,28 @@ extension Table where Record == NotFoundAccount {
             ("distinct_days", { Cell($0.absence.distinctDays) }),
             ("last_good_as_of", { Cell($0.lastGoodAsOf) }),
             ("last_good_evidence", { Cell($0.lastGoodEvidence) }),
+        ])
+    }
+}
+
+extension Table where Record == EntitlementChange {
+    /// Entitlements that changed, with when access ended before and when it ends now.
+    static func entitlements(in runID: String) -> Table {
+        Table([
+            ("run_id", { _ in .own(runID) }),
+            ("app", { .text($0.bundleID) }),
+            ("environment", { .text($0.environment) }),
+            ("customer_id", { .text($0.customerID) }),
+            ("entitlement", { .text($0.entitlement) }),
+            ("change", { .own($0.kind.rawValue) }),
+            ("expires_date_before", { Cell($0.wasUntil) }),
+            ("expires_date", { Cell($0.until) }),
+            ("grace_period_expires_date", { Cell($0.graceUntil) }),
+            ("will_renew", { Cell($0.willRenew.map { $0 ? 1 : 0 }) }),
+            ("product_id", { .text($0.productID) }),
+            ("original_transaction_id", { .text($0.originalTransactionID) }),
+            ("ownership", { Cell($0.ownership) }),
+            ("as_of", { Cell($0.asOf) }),
         ])
     }
 }

@@ -206,8 +206,8 @@ extension ReportFile {
         - not_found.csv: everything but the ids, which discrepancies.jsonl lists too;
         - corrections.jsonl: "before", "reason", "actor", "host", "written_at";
         - when a payload of a tombstone was erased, and why;
-        - summary.txt, report.html, discrepancies.xlsx, notifications.csv, run.log.jsonl, this file, and
-          what summary.json says besides the totals.
+        - summary.txt, report.html, discrepancies.xlsx, notifications.csv, entitlements.csv,
+          run.log.jsonl, this file, and what summary.json says besides the totals.
 
         """#
 }

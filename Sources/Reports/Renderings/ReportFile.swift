@@ -73,7 +73,8 @@ struct ReportFile: Sendable {
     static let all: [ReportFile] = [
         .summaryText, .page, .summaryJSON, .discrepancies, .discrepanciesCSV,
         .discrepanciesWorkbook, .notFound,
-        .corrections, .correctionsCSV, .derivations, .undecided, .notifications, .plan, .undo,
+        .corrections, .correctionsCSV, .derivations, .undecided, .notifications, .entitlements,
+        .plan, .undo,
         .business, .businessCSV, .evidence,
         .readMe,
     ]

@@ -183,8 +183,11 @@ package protocol BooksReading {
 package enum BooksTables {
     /// Not part of them: the identity, which the server has for itself; which state a copy is of; and
     /// what the next reading of the company's table makes anew, because every reading writes each of
-    /// its rows.
-    static let left: Set = ["trueup_database", "trueup_books_copy", "trueup_company_rows"]
+    /// its rows; and notes of rows whose entitlements are out of date, which no rows read there are.
+    static let left: Set = [
+        "trueup_database", "trueup_books_copy", "trueup_company_rows",
+        "trueup_entitlement_notes",
+    ]
 
     /// SQLite's own table of the highest numbers that were ever given, which no trigger can watch.
     static let sequences = BooksTable(

@@ -304,7 +304,19 @@ enum OtherPayments {
                 DELETE FROM \(table) WHERE bundle_id = ? AND environment = ?
                     AND original_transaction_id = ?
                 """)
-        for key in keys { try delete.execute(arguments: key.arguments) }
+        let isOfKey = """
+            SELECT customer_id FROM subscriptions WHERE bundle_id = ? AND environment = ?
+                AND original_transaction_id = ? AND nullif(customer_id, '') IS NOT NULL
+            """
+        let forget = try db.cachedStatement(
+            sql: "DELETE FROM trueup_entitlement_notes WHERE customer_id IN (\(isOfKey))")
+        let note = try db.cachedStatement(
+            sql: "INSERT INTO trueup_entitlement_notes (customer_id) \(isOfKey)")
+        for key in keys {
+            try delete.execute(arguments: key.arguments)
+            try forget.execute(arguments: key.arguments)
+            try note.execute(arguments: key.arguments)
+        }
     }
 }
 

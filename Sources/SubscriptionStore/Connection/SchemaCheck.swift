@@ -172,7 +172,9 @@ struct SchemaDamage {
                 + "writes"
                 + (concernsLedger
                     ? ", then run `trueup verify --database` to check the ledger." : ".")
-                + "\n" + missing.map(\.restoring).joined(separator: "\n"))
+                + "\n"
+                + (missing.map(\.restoring) + [SchemaOfEntitlements.beginAgain])
+                .joined(separator: "\n"))
     }
 
     /// - Returns: what was put back, in words.
@@ -180,6 +182,7 @@ struct SchemaDamage {
         guard try !isWhole(db) else { return [] }
         let missing = try SchemaParts.made(byVersion: version).missing(in: SchemaParts(db))
         try SchemaParts.restore(missing, db)
+        if !missing.isEmpty { try db.execute(sql: SchemaOfEntitlements.beginAgain) }
         return missing.map(\.description)
     }
 
@@ -234,7 +237,7 @@ package struct SchemaDigest: Hashable, Sendable {
 
     /// The digest of the newest schema; a test says what it must be.
     package static let newest = SchemaDigest(
-        sha256: "30dca86e2832c3c31051f60a08deb75ba61e44867b708da3d4a611dc2b17f4ed")
+        sha256: "f91f97bd4de87c14efa6022bdd01a3f47756816ce98252e91b98170690b85b63")
 
     private init(sha256: String) { self.sha256 = sha256 }
 

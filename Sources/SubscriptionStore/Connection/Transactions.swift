@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Reconciliation
 package import Subscriptions
 import Synchronization
 
@@ -18,10 +19,10 @@ extension SQLiteStore {
                     + "This is a fault of trueup, please report it.")
         }
         try? await Task.sleep(for: writeBackoff.pause)
-        return try await retried(doing) { [connection, writeBackoff, mirror] in
+        return try await retried(doing) { [connection, writeBackoff, mirror, catalogue] in
             let (value, start) = try await connection.write { db in
                 let start = ContinuousClock.now
-                return (try mirror.committing(db, body), start)
+                return (try mirror.committing(db, by: catalogue, body), start)
             }
             writeBackoff.wrote(from: start, to: .now)
             mirror?.settle()
@@ -93,12 +94,13 @@ extension SQLiteStore {
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
         try? await Task.sleep(for: writeBackoff.pause)
-        return try await retried(doing) { [connection, writeBackoff, company, mirror] in
+        return try await retried(doing) {
+            [connection, writeBackoff, company, mirror, catalogue] in
             company?.committed.range = nil
             do {
                 let (value, start) = try await connection.write { db in
                     let start = ContinuousClock.now
-                    return (try mirror.committing(db, body), start)
+                    return (try mirror.committing(db, by: catalogue, body), start)
                 }
                 writeBackoff.wrote(from: start, to: .now)
                 mirror?.settle()
@@ -145,6 +147,8 @@ extension SQLiteStore {
     }
 
     /// A transaction for callers that block, with errors of `body` passed through unchanged.
+    ///
+    /// It loads rows: what customers have by them is not listed as gained by reports.
     func blockingWrite<Value>(
         _ doing: String, on connection: DatabaseQueue, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -153,7 +157,7 @@ extension SQLiteStore {
             do {
                 let (value, start) = try connection.write { db in
                     let start = ContinuousClock.now
-                    return (try mirror.committing(db, body), start)
+                    return (try mirror.committing(db, by: catalogue, listsNew: false, body), start)
                 }
                 writeBackoff.wrote(from: start, to: .now)
                 mirror?.settle()
@@ -198,12 +202,15 @@ extension SQLiteStore {
 }
 
 extension BooksMirror? {
-    /// Does the work of one transaction; where the books stand on a server, it commits there, too.
+    /// Does the work of one transaction, entitlements included; where the books stand on a server, it
+    /// commits there, too.
     fileprivate func committing<Value>(
-        _ db: Database, _ body: (Database) throws -> Value
+        _ db: Database, by catalogue: ProductCatalogue?, listsNew: Bool = true,
+        _ body: (Database) throws -> Value
     ) throws -> Value {
         try self?.begin()
-        let value = try body(db)
+        let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: listsNew)
+        let value = try book.settling(body)
         try self?.commit(db)
         return value
     }

@@ -292,6 +292,9 @@ extension SQLiteStore {
                 try PaidNeighbours(db: db).forget(group)
             }
         }
+        try await write(doing) { db in
+            try EntitlementBook(db: db, catalogue: nil).forgetUnlessStored(customerID)
+        }
         try await overwriteOldPages(doing)
         return count
     }

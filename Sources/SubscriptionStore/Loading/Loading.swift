@@ -262,6 +262,7 @@ extension SQLiteStore {
             }
             // Before the rows themselves, while it shows which of the lines are older.
             for write in writes { try db.cachedStatement(sql: write).execute() }
+            for note in table.notesOfOwners { try db.cachedStatement(sql: note).execute() }
             if let update = table.update { try db.cachedStatement(sql: update).execute() }
         } else if let update = table.update {
             try db.cachedStatement(sql: update).execute()

@@ -259,6 +259,22 @@ extension StagedTable {
         return "(SELECT o.\(beside.column) FROM main.\(beside.table) AS o WHERE \(isOfRow))"
     }
 
+    /// Notes the customers of the stored rows, whose entitlements the column may change.
+    ///
+    /// Not by triggers, as for the rows themselves: SQLite does not let a service rebuild a table that a
+    /// trigger of another table names.
+    var notesOfOwners: [String] {
+        let owners = """
+            SELECT DISTINCT t.customer_id FROM \(Self.staging) AS s
+            CROSS JOIN main.\(name) AS t ON \(keysAgree)
+            WHERE nullif(t.customer_id, '') IS NOT NULL
+            """
+        return [
+            "DELETE FROM main.trueup_entitlement_notes WHERE customer_id IN (\(owners))",
+            "INSERT INTO main.trueup_entitlement_notes (customer_id) \(owners)",
+        ]
+    }
+
     /// The SQL that writes the column, also in new rows; `nil` where the file does not have it.
     ///
     /// Not counted here: a row of the table and what stands beside it are one.

@@ -9,7 +9,8 @@
 enum Schema {
     /// All statements, in an order in which each finds the tables that it names.
     static let statements = [
-        companyRows, companyDatabase, ledger, plans, outbox, evidence, knownIDs, notifications,
+        companyRows, SchemaOfEntitlements.statements, companyDatabase, ledger, plans, outbox,
+        evidence, knownIDs, notifications,
         agenda, quota, checkpoints, checkpointHistory, runs, runLists, findings,
     ].joined(separator: "\n")
 

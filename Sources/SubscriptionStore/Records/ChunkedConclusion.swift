@@ -245,6 +245,7 @@ struct RunConclusionWriter {
         try noteAppliedPlan()
         try countRows()
         try EvidenceAccount(db: db).close(run: run.sequence, tally.evidence)
+        try EntitlementChanges(db: db).close(run: run.sequence)
         try RunCauses(db: db).write(conclusion.causes, of: run, started: header.started)
         for (position, count) in conclusion.calls.enumerated() {
             try db.execute(

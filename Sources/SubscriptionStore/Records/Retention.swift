@@ -61,6 +61,7 @@ struct Retention {
         where try RunLists.deleteSome(of: table, key, sequence, db) {
             return true
         }
+        if try EntitlementChanges(db: db).deleteSome(ofRun: sequence) { return true }
         if try deletePassLists(ofRun: sequence) { return true }
         try db.execute(
             sql: "UPDATE trueup_runs SET lists_deleted_at = ? WHERE run_seq = ?",

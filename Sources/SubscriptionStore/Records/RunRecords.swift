@@ -10,6 +10,7 @@ extension SQLiteStore {
     /// Older unfinished passes of the job are dropped; their written corrections stay for the next
     /// report.
     package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
+        try await bringEntitlementsUpToDate()
         try await rememberEndedRuns()
         try await discardUnendedLists()
         let doing = "recording the run \(run.runID)"

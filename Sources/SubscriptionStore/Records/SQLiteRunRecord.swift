@@ -221,7 +221,7 @@ package struct SQLiteRunRecord: Sendable {
         }
     }
 
-    private func forEachRow(
+    func forEachRow(
         _ what: String, _ sql: String, _ arguments: StatementArguments,
         _ body: (inout RowColumns) throws -> Void
     ) throws {
@@ -373,6 +373,7 @@ struct ReportedEntries {
                 RETURNING run_id
                 """, arguments: [runID, judgedRows])
         for run in forgotten {
+            try EntitlementChanges(db: db).forget(run)
             try noteMissing(
                 reportOf: run, because: "the process was ended before the report was complete")
         }

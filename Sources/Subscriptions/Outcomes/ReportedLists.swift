@@ -47,6 +47,62 @@ extension LedgerEntry {
     }
 }
 
+/// An entitlement that changed since the report before.
+package struct EntitlementChange: Hashable, Sendable {
+    package var bundleID: String
+    package var environment: String
+    package var customerID: String
+    package var entitlement: String
+    /// Whether the customer had nothing of it before.
+    package var isNew: Bool
+    /// When access had ended before the change; `nil` for life, or where it is new.
+    package var wasUntil: Timestamp?
+    /// When access ends; `nil` for life.
+    package var until: Timestamp?
+    package var graceUntil: Timestamp?
+    package var originalTransactionID: String
+    package var productID: String
+    package var willRenew: Bool?
+    package var asOf: Timestamp?
+    package var ownership: String?
+
+    package init(
+        bundleID: String, environment: String, customerID: String, entitlement: String, isNew: Bool,
+        wasUntil: Timestamp?, until: Timestamp?, graceUntil: Timestamp?,
+        originalTransactionID: String, productID: String, willRenew: Bool?, asOf: Timestamp?,
+        ownership: String?
+    ) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.customerID = customerID
+        self.entitlement = entitlement
+        self.isNew = isNew
+        self.wasUntil = wasUntil
+        self.until = until
+        self.graceUntil = graceUntil
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.willRenew = willRenew
+        self.asOf = asOf
+        self.ownership = ownership
+    }
+
+    package enum Kind: String, Hashable, Sendable {
+        case new, longer, shorter
+        /// It ends when it did; something else of it changed.
+        case same
+    }
+
+    /// What became of the end of access.
+    package var kind: Kind {
+        if isNew { return .new }
+        let (before, after) = (
+            wasUntil?.unixMilliseconds ?? .max, until?.unixMilliseconds ?? .max
+        )
+        return before == after ? .same : before < after ? .longer : .shorter
+    }
+}
+
 /// A row that was not judged.
 package struct UndecidedRow: Hashable, Sendable {
     package var key: SubscriptionKey

@@ -9,11 +9,12 @@ package struct Erase: Verb {
         abstract: "List one customer's signed payloads, or erase them with --execute.",
         discussion: """
             Each erased payload leaves a tombstone with its digest, so that the ledger's chain of hashes \
-            still holds. The command also removes messages of events about the customer, and the \
-            payments elsewhere that were imported. Rows, findings and ledger entries stay. Report folders \
-            are sealed and stay as well; the command names those that show something of the customer. \
-            Erased payloads do not come back. But as long as the table has a row of the customer, Apple's \
-            next answer for it is new evidence.
+            still holds. The command also removes messages of events about the customer, the payments \
+            elsewhere that were imported, and the entitlements of a customer who has no row any more. \
+            Rows, findings and ledger entries stay. Report folders are sealed and stay as well; the \
+            command names those that show something of the customer. Erased payloads do not come back. \
+            But as long as the table has a row of the customer, Apple's next answer for it is new \
+            evidence.
             """)
 
     @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))

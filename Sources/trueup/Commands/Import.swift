@@ -134,6 +134,7 @@ package struct Import: Verb {
         defer { books.release() }
         try books.bringUpToDate(under: lock)
         let store = try books.openToWrite()
+        try await store.bringEntitlementsUpToDate()
         let loaded = try load(into: store, settings, invocation)
         _ = consume lock
         try show(loaded, in: invocation)

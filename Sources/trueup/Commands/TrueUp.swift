@@ -18,7 +18,8 @@ package struct TrueUp: ParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    Status.self, Explain.self, Show.self, Report.self, Inspect.self,
+                    Status.self, Entitlements.self, Explain.self, Show.self, Report.self,
+                    Inspect.self,
                 ]),
             CommandGroup(
                 name: "Control",
@@ -83,6 +84,11 @@ package enum CommandExamples {
         ],
         "export": ["trueup export > rows.csv", "trueup export --transactions > periods.csv"],
         "status": ["trueup status", "trueup status --json"],
+        "entitlements": [
+            "trueup entitlements --customer customer-000042",
+            "trueup entitlements --active --json",
+            "trueup entitlements --changed-since latest --json",
+        ],
         "explain": ["trueup explain 2000000123456789", "trueup explain 2000000123456789 --json"],
         "inspect": ["trueup inspect payload.jws", "trueup inspect reports/latest/evidence.jsonl"],
         "doctor": ["trueup doctor", "trueup doctor --quiet"],

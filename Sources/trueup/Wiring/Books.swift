@@ -1,4 +1,5 @@
 import PostgresDatabase
+import Reconciliation
 import ReportAudit
 import SubscriptionStore
 import Subscriptions
@@ -8,6 +9,7 @@ import Subscriptions
 struct Books {
     private let path: String
     private let server: PostgresBooks?
+    private let catalogue: ProductCatalogue?
 
     /// - Parameters:
     ///   - settings: Where the books are.
@@ -18,6 +20,7 @@ struct Books {
         holder: String = RunningUser.lockHolder(doing: "reading trueup's database")
     ) throws(StoreError) {
         path = settings.databasePath
+        catalogue = settings.catalogue?.products
         guard let name = settings.company.booksName,
             case .postgresql(let address) = settings.company.source
         else {
@@ -53,7 +56,7 @@ struct Books {
     /// - Throws: `StoreError`.
     func openToRead(at now: Timestamp) throws -> SQLiteStore {
         if let copy, try !copy.isCurrent() { try bring(copy, upToDateAt: now) }
-        return try SQLiteStore.open(at: path, access: .readOnly)
+        return try SQLiteStore.open(at: path, access: .readOnly, catalogue: catalogue)
     }
 
     /// Opens the books to write; the caller has brought them up to date.
@@ -69,7 +72,7 @@ struct Books {
         try server?.claim()
         return try SQLiteStore.open(
             at: path, access: .readWrite, naming: naming, company: company,
-            mirror: server.map { BooksMirror($0) })
+            mirror: server.map { BooksMirror($0) }, catalogue: catalogue)
     }
 
     /// Brings books of an earlier version up to this one, and a copy to the state of its server.

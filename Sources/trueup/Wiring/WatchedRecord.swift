@@ -83,6 +83,13 @@ final class WatchedRecord: RunRecord {
         try record.forEachNotification(body)
     }
 
+    func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {
+        try record.forEachEntitlementChange {
+            try body($0)
+            count()
+        }
+    }
+
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
         try record.forEachEvidence {
             try body($0)

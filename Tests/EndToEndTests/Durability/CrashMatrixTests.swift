@@ -118,6 +118,8 @@ import Testing
                 continue
             }
             try looking(try copy.state(), undisturbed)
+            // No row is ever newer than what services read of it.
+            #expect(try copy.entitlementProblems() == [], "killed at step \(step) of \(total)")
             let again = try copy.run(command)
             #expect(
                 [expected.status, 0].contains(again.status),
@@ -125,6 +127,7 @@ import Testing
             #expect(
                 try copy.state().differences(from: undisturbed) == [],
                 "after step \(step) of \(total)")
+            #expect(try copy.entitlementProblems() == [], "after step \(step) of \(total)")
             try verify(copy, "after step \(step) of \(total)")
         }
     }

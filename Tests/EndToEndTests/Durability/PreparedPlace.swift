@@ -65,6 +65,12 @@ struct PreparedPlace {
         }
     }
 
+    /// Where the entitlements are not what the rows say.
+    func entitlementProblems() throws -> [String] {
+        try EntitlementOracle.problems(
+            inDatabaseAt: folder.appendingPathComponent("trueup.sqlite").path)
+    }
+
     struct State: Equatable {
         var rows: [String]
         var periods: [String]

@@ -41,6 +41,8 @@ struct QueryPlan {
         "trueup_evidence_headers": "Apple's signing certificates",
         "trueup_revocation_answers": "Apple's signing certificates",
         "trueup_decisions": "what people acknowledged",
+        "trueup_entitlement_catalogue": "one row",
+        "trueup_run_entitlements": "a row for each run",
     ]
 
     /// Columns of which a value names one row, or the few of one subscription, customer or payload.

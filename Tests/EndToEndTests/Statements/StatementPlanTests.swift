@@ -67,6 +67,7 @@ import Testing
             try place.stored("SELECT min(original_transaction_id) FROM subscriptions").first?.first)
         try run("explain", id)
         try run("status")
+        try run("entitlements", "--changed-since", applied, "--active")
         try run("verify", "--database")
         try run("export")
         try run("tell")

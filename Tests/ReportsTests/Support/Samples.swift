@@ -161,6 +161,19 @@ enum Samples {
                     lastAttemptResult: "TIMED_OUT", verdict: "missed",
                     evidence: EvidenceDigest(hexadecimal: digest))
             ],
+            entitlements: [
+                EntitlementChange(
+                    bundleID: app.bundleID, environment: app.environment.rawValue,
+                    customerID: "=customer-1", entitlement: "pro", isNew: false, wasUntil: nil,
+                    until: started, graceUntil: nil, originalTransactionID: "2000000000000001",
+                    productID: "gold.monthly", willRenew: false, asOf: started,
+                    ownership: "PURCHASED"),
+                EntitlementChange(
+                    bundleID: app.bundleID, environment: app.environment.rawValue,
+                    customerID: "customer-2", entitlement: "pro", isNew: true, wasUntil: nil,
+                    until: nil, graceUntil: nil, originalTransactionID: "2000000000000002",
+                    productID: "gold.life", willRenew: nil, asOf: nil, ownership: nil),
+            ],
             evidence: [
                 SignedPayload(
                     digest: EvidenceDigest(hexadecimal: try sha256("a.b.c")), jws: "a.b.c")

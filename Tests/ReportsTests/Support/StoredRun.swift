@@ -10,6 +10,7 @@ struct StoredRun: RunRecord {
     var undecided: [UndecidedRow] = []
     var notFound: [NotFoundAccount] = []
     var notifications: [NotificationAudit] = []
+    var entitlements: [EntitlementChange] = []
     var evidence: [SignedPayload] = []
     var earlier: [EarlierRun] = []
 
@@ -53,6 +54,10 @@ struct StoredRun: RunRecord {
 
     func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {
         for notification in notifications { try body(notification) }
+    }
+
+    func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {
+        for change in entitlements { try body(change) }
     }
 
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {

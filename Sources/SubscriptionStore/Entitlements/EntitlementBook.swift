@@ -1,0 +1,236 @@
+import GRDB
+import Reconciliation
+package import Subscriptions
+
+/// Keeps `trueup_entitlements` as the rows of the customers say, by the catalogue.
+///
+/// Triggers note each customer whose rows change. What trueup writes is settled in the same
+/// transaction, so no row of its is ever newer than the entitlements.
+struct EntitlementBook {
+    let db: Database
+    let catalogue: ProductCatalogue?
+    /// Whether reports list what customers gain who had nothing of it; not of rows that are imported,
+    /// nor as the table is filled in for the first time.
+    var listsNew = true
+
+    /// Does the work of one transaction of trueup, and settles what it changed.
+    func settling<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        let last = try lastNote()
+        let value = try body(db)
+        try settle(after: last, limit: nil)
+        return value
+    }
+
+    /// The highest number that a note ever had.
+    private func lastNote() throws -> Int64 {
+        try Int64.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT seq FROM sqlite_sequence WHERE name = 'trueup_entitlement_notes'"))
+            ?? 0
+    }
+
+    /// Brings the entitlements of noted customers up to date.
+    ///
+    /// - Parameters:
+    ///   - last: Only notes with higher numbers.
+    ///   - limit: How many customers at most; `nil` for all.
+    /// - Returns: How many customers were noted.
+    /// - Throws: An error of the database.
+    @discardableResult
+    func settle(after last: Int64, limit: Int?) throws -> Int {
+        let noted = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT note, customer_id FROM trueup_entitlement_notes WHERE note > ?
+                    ORDER BY note LIMIT ?
+                    """), arguments: [last, limit ?? -1])
+        let remove = try db.cachedStatement(
+            sql: "DELETE FROM trueup_entitlement_notes WHERE note = ?")
+        for row in noted {
+            try update(row.requiredText(at: 1))
+            try remove.execute(arguments: [row.integer(at: 0)])
+        }
+        return noted.count
+    }
+
+    /// Brings the entitlements of one customer up to date.
+    func update(_ customer: String) throws {
+        let holdings = try holdings(of: customer)
+        var stored: [StoredEntitlement.Key: StoredEntitlement] = [:]
+        for entitlement in try entitlements(of: customer) { stored[entitlement.key] = entitlement }
+        let unclear = holdings.subscriptions.filter(\.grantIsUnclear).map(\.key)
+        for grant in access(holdings, by: catalogue) {
+            let next = StoredEntitlement(grant, of: customer)
+            guard let known = stored.removeValue(forKey: next.key) else {
+                try write(next, over: nil)
+                continue
+            }
+            let outlasts = known.lastsLonger(than: next) && known.rests(onOneOf: unclear)
+            if !outlasts, known != next { try write(next, over: known) }
+        }
+        for known in stored.values where !known.rests(onOneOf: unclear) {
+            try end(known, holdings)
+        }
+    }
+
+    /// Everything that a customer bought, as it is stored.
+    private func holdings(of customer: String) throws -> CustomerHoldings {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
+                        INDEXED BY subscriptions_by_customer
+                    WHERE s.customer_id = ?
+                    """), arguments: [customer])
+        var holdings = CustomerHoldings()
+        while let row = try rows.next() { holdings.subscriptions.append(LocalSubscription(row)) }
+        return holdings
+    }
+
+    private func entitlements(of customer: String) throws -> [StoredEntitlement] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                        INDEXED BY trueup_entitlements_by_customer
+                    WHERE e.customer_id = ?
+                    """), arguments: [customer]
+        ).map(StoredEntitlement.init)
+    }
+
+    /// Ends what no row of the customer grants any more.
+    ///
+    /// The end is when Apple signed the newest statement that is known. What rests on no statement at
+    /// all has no end, and is deleted.
+    private func end(_ known: StoredEntitlement, _ holdings: CustomerHoldings) throws {
+        let signed =
+            holdings.subscriptions.filter {
+                $0.key.bundleID == known.key.bundleID && $0.key.environment == known.key.environment
+            }.compactMap(\.signedDate) + [known.signedDate].compactMap(\.self)
+        guard let newest = signed.max() else {
+            return try db.cachedStatement(
+                sql: """
+                    DELETE FROM trueup_entitlements WHERE bundle_id = ? AND environment = ?
+                        AND customer_id = ? AND entitlement = ?
+                    """
+            ).execute(arguments: known.key.arguments)
+        }
+        var ended = known
+        ended.expiresDate = min(known.expiresDate ?? newest, newest)
+        ended.gracePeriodExpiresDate = nil
+        ended.willRenew = false
+        guard ended != known else { return }
+        ended.signedDate = newest
+        try write(ended, over: known)
+    }
+
+    /// Deletes the changes of a customer, and the ended entitlements of one who has no row any more.
+    func forgetUnlessStored(_ customer: String) throws {
+        try db.execute(
+            sql: "DELETE FROM trueup_entitlement_changes WHERE customer_id = ?",
+            arguments: [customer])
+        try db.execute(
+            sql: """
+                DELETE FROM trueup_entitlements WHERE customer_id = ?1
+                    AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE customer_id = ?1)
+                """, arguments: [customer])
+    }
+
+    private func write(_ entitlement: StoredEntitlement, over known: StoredEntitlement?) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO trueup_entitlements VALUES (
+                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                    ifnull((SELECT max(run_seq) FROM trueup_runs), 0))
+                ON CONFLICT DO UPDATE SET expires_date = excluded.expires_date,
+                    grace_period_expires_date = excluded.grace_period_expires_date,
+                    original_transaction_id = excluded.original_transaction_id,
+                    product_id = excluded.product_id, will_renew = excluded.will_renew,
+                    signed_date = excluded.signed_date, ownership = excluded.ownership,
+                    changed_in = excluded.changed_in
+                """
+        ).execute(
+            arguments: entitlement.key.arguments + [
+                entitlement.expiresDate?.unixMilliseconds,
+                entitlement.gracePeriodExpiresDate?.unixMilliseconds,
+                entitlement.originalTransactionID, entitlement.productID, entitlement.willRenew,
+                entitlement.signedDate?.unixMilliseconds, entitlement.ownership,
+            ])
+        guard known != nil || listsNew else { return }
+        try EntitlementChanges(db: db).add(entitlement, over: known)
+    }
+}
+
+/// The whole table, where it was never filled in or follows from another catalogue.
+extension EntitlementBook {
+    /// The catalogue as the table names it.
+    private var name: String { catalogue?.digested.rendered ?? "" }
+
+    /// Whether the entitlements follow from this catalogue.
+    func isOfCatalogue() throws -> Bool { try knownCatalogue() == name }
+
+    /// The catalogue that they follow from; `nil` before they were first filled in.
+    func knownCatalogue() throws -> String? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT catalogue FROM trueup_entitlement_catalogue"))
+    }
+
+    /// The first customers behind one, who have rows or entitlements.
+    func customers(after last: String, limit: Int) throws -> [String] {
+        var names: [String] = []
+        for table in ["subscriptions", "trueup_entitlements"] {
+            names += try String.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT DISTINCT customer_id FROM \(table) WHERE customer_id > ?
+                            AND typeof(customer_id) = 'text'
+                        ORDER BY customer_id LIMIT ?
+                        """), arguments: [last, limit])
+        }
+        // By bytes: equivalent spellings are different customers to the database.
+        names.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        var found: [String] = []
+        for name in names where found.last?.utf8.elementsEqual(name.utf8) != true {
+            found.append(name)
+        }
+        return Array(found.prefix(limit))
+    }
+
+    func noteCatalogue() throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO trueup_entitlement_catalogue VALUES (1, ?)",
+            arguments: [name])
+    }
+}
+
+extension SQLiteStore {
+    /// Brings all entitlements up to date: of customers whose rows other programs changed, and of every
+    /// customer where the catalogue is another one or the table was never filled in.
+    ///
+    /// A kill leaves a part; the next call goes through all customers again.
+    package func bringEntitlementsUpToDate() async throws(StoreError) {
+        let doing = "bringing the entitlements up to date"
+        let chunk = StoreLimits.correctionsPerBatch
+        let catalogue = catalogue
+        try await inChunks(doing, from: 0) { _, db in
+            let book = EntitlementBook(db: db, catalogue: catalogue)
+            return try book.settle(after: 0, limit: chunk) == chunk ? 0 : nil
+        }
+        let (isOfCatalogue, isFilled) = try await read(doing) { db in
+            let book = EntitlementBook(db: db, catalogue: catalogue)
+            return (try book.isOfCatalogue(), try book.knownCatalogue() != nil)
+        }
+        guard !isOfCatalogue else { return }
+        try await inShortChunks(doing, from: "") { last, limit, db in
+            let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: isFilled)
+            let customers = try book.customers(after: last, limit: limit)
+            for customer in customers { try book.update(customer) }
+            guard customers.count == limit else {
+                try book.noteCatalogue()
+                return nil
+            }
+            return customers.last
+        } noting: { _ in
+        }
+    }
+}

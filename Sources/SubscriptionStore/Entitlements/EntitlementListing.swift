@@ -1,0 +1,92 @@
+import GRDB
+package import Subscriptions
+
+/// The entitlements that a reader wants.
+package struct EntitlementFilter: Hashable, Sendable {
+    package var customerID: String?
+    package var bundleID: String?
+    /// Only what may be used at this moment.
+    package var activeAt: Timestamp?
+    /// Only what changed in this run or later, by the run's number.
+    package var changedIn: Int64?
+
+    package init() {}
+
+    fileprivate var condition: (sql: String, arguments: StatementArguments) {
+        var terms = ["true"]
+        var arguments: StatementArguments = []
+        if let customerID {
+            terms.append("e.customer_id = ?")
+            arguments += [customerID]
+        }
+        if let bundleID {
+            terms.append("e.bundle_id = ?")
+            arguments += [bundleID]
+        }
+        if let activeAt {
+            terms.append("(e.expires_date IS NULL OR e.expires_date > ?)")
+            arguments += [activeAt.unixMilliseconds]
+        }
+        if let changedIn {
+            terms.append("e.changed_in >= ?")
+            arguments += [changedIn]
+        }
+        return (terms.joined(separator: " AND "), arguments)
+    }
+}
+
+/// Whether the stored entitlements are those of the rows and the catalogue as they are now.
+package struct EntitlementState: Hashable, Sendable {
+    /// `false` where they were never filled in, or follow from another catalogue.
+    package var isOfCatalogue: Bool
+    /// Customers whose rows other programs changed since.
+    package var waiting: Int
+}
+
+extension SQLiteStore {
+    /// Hands over the entitlements that match, by bundle, environment, customer and name.
+    package func forEachEntitlement(
+        matching filter: EntitlementFilter, _ body: (StoredEntitlement) throws -> Void
+    ) throws {
+        try stream("reading the entitlements") { db in
+            let (condition, arguments) = filter.condition
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                    WHERE \(condition)
+                    ORDER BY e.bundle_id, e.environment, e.customer_id, e.entitlement
+                    """, arguments: arguments)
+            while let row = try rows.next() { try body(StoredEntitlement(row)) }
+        }
+    }
+
+    /// Whether any row or entitlement is of this customer.
+    package func knows(customer: String) throws(StoreError) -> Bool {
+        try view("looking for a customer") { db in
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM subscriptions WHERE customer_id = ?1)
+                        OR EXISTS (SELECT 1 FROM trueup_entitlements WHERE customer_id = ?1)
+                    """, arguments: [customer]) ?? false
+        }
+    }
+
+    package func entitlementState() throws(StoreError) -> EntitlementState {
+        try view("looking at the entitlements") { db in
+            EntitlementState(
+                isOfCatalogue: try EntitlementBook(db: db, catalogue: catalogue).isOfCatalogue(),
+                waiting: try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_entitlement_notes")
+                    ?? 0)
+        }
+    }
+
+    /// The number of a run, by which changes are dated; `nil` for a run that is not kept.
+    package func number(ofRun runID: String) throws(StoreError) -> Int64? {
+        try view("looking for a run") { db in
+            try Int64.fetchOne(
+                db, sql: "SELECT run_seq FROM trueup_runs WHERE run_id = ?", arguments: [runID])
+        }
+    }
+}

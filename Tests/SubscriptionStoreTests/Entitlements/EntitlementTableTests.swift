@@ -1,0 +1,359 @@
+import GRDB
+import Reconciliation
+import SubscriptionStore
+import Subscriptions
+import Testing
+
+/// `trueup_entitlements`: what services read follows every write to the rows.
+@Suite struct `The table of entitlements` {
+    static let catalogue = ProductCatalogue(products: [
+        "month": CatalogueProduct(grants: ["pro"]),
+        "year": CatalogueProduct(grants: ["archive", "pro"]),
+    ])
+
+    /// Far after everything that is signed here.
+    private static let end: Int64 = 9_000_000_000_000
+
+    private func row(
+        _ id: String, _ customer: String?, _ product: String? = "month", status: Int? = 1,
+        signed: Int64? = 1000, until: Int64 = end
+    ) -> LocalSubscription {
+        var row = subscription(id, status: status, signed: signed, customer: customer)
+        row.productID = product
+        row.expiresDate = Timestamp(unixMilliseconds: until)
+        return row
+    }
+
+    private func open(
+        _ database: TemporaryDatabase, _ catalogue: ProductCatalogue? = catalogue
+    ) throws -> SQLiteStore {
+        try SQLiteStore.open(at: database.path, access: .readWrite, catalogue: catalogue)
+    }
+
+    /// `customer: entitlement until of id`.
+    private func listed(_ database: TemporaryDatabase) throws -> [String] {
+        try database.rows(
+            """
+            SELECT customer_id, entitlement, ifnull(expires_date, 'life'), original_transaction_id
+            FROM trueup_entitlements ORDER BY customer_id, entitlement
+            """
+        ).map { "\($0[0]): \($0[1]) until \($0[2]) of \($0[3])" }
+    }
+
+    private func notes(_ database: TemporaryDatabase) throws -> [String] {
+        try database.rows("SELECT customer_id FROM trueup_entitlement_notes ORDER BY customer_id")
+            .map { $0[0] }
+    }
+
+    @Test func `is filled in as rows are imported`() throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([
+            row("1", "a"), row("2", "a", "year", until: 8000), row("3", "b", status: 2, until: 500),
+            row("4", nil), row("5", "c", "unlisted"), row("6", "d", status: nil), row("7", ""),
+        ])
+        #expect(
+            try listed(database) == [
+                "a: archive until 8000 of 2", "a: pro until \(Self.end) of 1",
+                "b: pro until 500 of 3",
+            ])
+        #expect(try notes(database).isEmpty)
+    }
+
+    @Test func `follows a correction in the same transaction`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a"), row("2", "b")])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1", signed: 5000))
+        try await night.apply()
+        #expect(
+            try listed(database) == ["a: pro until 5000 of 1", "b: pro until \(Self.end) of 2"])
+        let details = try database.rows(
+            "SELECT will_renew, signed_date, product_id, changed_in FROM trueup_entitlements")
+        #expect(details == [["0", "5000", "month", "1"], ["NULL", "1000", "month", "0"]])
+    }
+
+    /// A kill is a transaction that never commits: neither the row nor the entitlement is changed.
+    @Test func `is written with the row, or neither is`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a"), row("2", "b")])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1", signed: 5000))
+        let before = try listed(database)
+        try database.execute(
+            """
+            CREATE TRIGGER fault BEFORE UPDATE ON trueup_entitlements
+            BEGIN SELECT RAISE(ABORT, 'killed'); END
+            """)
+        await #expect(throws: StoreError.self) { try await night.apply() }
+        #expect(try database.value("SELECT group_concat(status) FROM subscriptions") == "1,1")
+        #expect(try database.value("SELECT count(*) FROM trueup_ledger") == "0")
+        #expect(try listed(database) == before)
+        try database.execute("DROP TRIGGER fault")
+        try await night.apply()
+        #expect(try database.value("SELECT group_concat(status) FROM subscriptions") == "2,1")
+        #expect(try listed(database).first == "a: pro until 5000 of 1")
+    }
+
+    @Test func `follows an inserted row, and its reverting`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database, nil)
+        try store.load([row("1", "a")])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        var found = missing("9")
+        found.corrections[0].rewrite {
+            $0[.customerID] = FieldChange(before: .null, after: .text("a"))
+            $0[.expiresDate] = FieldChange(
+                before: .null, after: .time(Timestamp(unixMilliseconds: 7000)))
+            $0[.signedDate] = FieldChange(
+                before: .null, after: .time(Timestamp(unixMilliseconds: 5000)))
+        }
+        try await night.stage(found)
+        try await night.apply()
+        #expect(
+            try listed(database) == ["a: month until \(Self.end) of 1", "a: pro until 7000 of 9"])
+        // As the company, or a reverting, deletes it.
+        try database.execute("DELETE FROM subscriptions WHERE original_transaction_id = '9'")
+        try await store.bringEntitlementsUpToDate()
+        #expect(
+            try listed(database) == ["a: month until \(Self.end) of 1", "a: pro until 5000 of 9"])
+    }
+
+    @Test(arguments: [
+        "UPDATE subscriptions SET expires_date = 6000 WHERE original_transaction_id = '1'",
+        "UPDATE OR REPLACE subscriptions SET expires_date = 6000 WHERE original_transaction_id = '1'",
+        """
+        INSERT OR REPLACE INTO subscriptions (original_transaction_id, environment, bundle_id,
+            customer_id, product_id, status, expires_date, signed_date)
+        VALUES ('1', 'Production', 'com.example.app', 'a', 'month', 1, 6000, 1000)
+        """,
+        """
+        INSERT INTO subscriptions (original_transaction_id, environment, bundle_id,
+            customer_id, product_id, status, expires_date, signed_date)
+        VALUES ('1', 'Production', 'com.example.app', 'a', 'month', 1, 6000, 1000)
+        ON CONFLICT DO UPDATE SET expires_date = excluded.expires_date
+        """,
+    ])
+    func `follows what services write with the next run, however they write`(
+        write: String
+    ) async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a"), row("2", "b")])
+        try database.execute(write)
+        #expect(try notes(database) == ["a"])
+        // No transaction of trueup's own settles it: there may be many.
+        try store.load([row("2", "b", until: 4000)], columns: [.expiresDate, .signedDate])
+        #expect(try notes(database) == ["a"])
+        _ = try await Night.begin(store, Night.header("run-1"))
+        #expect(try listed(database) == ["a: pro until 6000 of 1", "b: pro until 4000 of 2"])
+        #expect(try notes(database).isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `moves with a row that goes to another customer`(isReplaced: Bool) async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a")])
+        try database.execute(
+            isReplaced
+                ? """
+                INSERT OR REPLACE INTO subscriptions (original_transaction_id, environment,
+                    bundle_id, customer_id, product_id, status, expires_date, signed_date)
+                VALUES ('1', 'Production', 'com.example.app', 'b', 'month', 1, 6000, 2000)
+                """
+                : "UPDATE subscriptions SET customer_id = 'b', expires_date = 6000, signed_date = 2000"
+        )
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database) == ["a: pro until 1000 of 1", "b: pro until 6000 of 1"])
+    }
+
+    @Test func `keeps what was known while a row cannot be read`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a"), row("2", "a", until: 3000)])
+        try database.execute(
+            "UPDATE subscriptions SET status = 'broken' WHERE original_transaction_id = '1'")
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database) == ["a: pro until \(Self.end) of 1"])
+        try database.execute(
+            "UPDATE subscriptions SET status = 2 WHERE original_transaction_id = '1'")
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database) == ["a: pro until 3000 of 2"])
+    }
+
+    @Test func `ends what a new product does not grant, once`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a", "year")])
+        for (signed, expected) in [(2000, "1"), (3000, "1")] {
+            try database.execute(
+                "UPDATE subscriptions SET product_id = 'month', signed_date = \(signed)")
+            try await store.bringEntitlementsUpToDate()
+            #expect(try listed(database).first == "a: archive until 2000 of 1", "\(expected)")
+        }
+    }
+
+    @Test func `follows payments elsewhere`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a", status: 2, until: 500)])
+        var paid = subscription("1")
+        paid.paidElsewhereUntil = Timestamp(unixMilliseconds: 7000)
+        try store.load([paid], columns: [.paidElsewhereUntil])
+        #expect(try listed(database) == ["a: pro until 7000 of 1"])
+        paid.paidElsewhereUntil = nil
+        try store.load([paid], columns: [.paidElsewhereUntil])
+        #expect(try listed(database) == ["a: pro until 500 of 1"])
+    }
+
+    @Test func `is made again for another catalogue, and only then`() async throws {
+        let database = try TemporaryDatabase()
+        let customers = (0..<250).map { "customer-\(1000 + $0)" }
+        do {
+            let store = try open(database, nil)
+            try store.load(customers.enumerated().map { row("\($0.offset)", $0.element) })
+            try await store.bringEntitlementsUpToDate()
+            let state = try store.entitlementState()
+            #expect(state.isOfCatalogue && state.waiting == 0)
+        }
+        #expect(try listed(database).allSatisfy { $0.contains(": month until \(Self.end)") })
+        let store = try open(database)
+        #expect(try !store.entitlementState().isOfCatalogue)
+        _ = try await Night.begin(store, Night.header("run-1"))
+        #expect(try store.entitlementState().isOfCatalogue)
+        let lines = try listed(database)
+        #expect(lines.count == 500)
+        // Without the catalogue the product was an entitlement; it has ended.
+        #expect(lines.count { $0.contains(": pro until \(Self.end)") } == 250)
+        #expect(lines.count { $0.contains(": month until 1000") } == 250)
+        let changes = try database.rows("SELECT changed_in FROM trueup_entitlements")
+        _ = try await Night.begin(store, Night.header("run-2", at: Night.start + 1))
+        #expect(try database.rows("SELECT changed_in FROM trueup_entitlements") == changes)
+    }
+
+    @Test func `is filled in for rows that were there before it, after a kill too`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        let customers = (0..<150).map { "customer-\(1000 + $0)" }
+        try store.load(customers.enumerated().map { row("\($0.offset)", $0.element) })
+        // As an upgrade leaves it.
+        try database.execute(
+            "DELETE FROM trueup_entitlements; DELETE FROM trueup_entitlement_catalogue")
+        try database.execute(
+            """
+            CREATE TRIGGER fault BEFORE INSERT ON trueup_entitlements
+            WHEN NEW.customer_id = 'customer-1120' BEGIN SELECT RAISE(ABORT, 'killed'); END
+            """)
+        await #expect(throws: StoreError.self) { try await store.bringEntitlementsUpToDate() }
+        #expect(try !store.entitlementState().isOfCatalogue)
+        try database.execute("DROP TRIGGER fault")
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database).count == 150)
+        #expect(try store.entitlementState().isOfCatalogue)
+    }
+
+    /// A service that rebuilt the table took the triggers with it, and wrote without them.
+    @Test func `is made again after triggers were missing`() async throws {
+        let database = try TemporaryDatabase()
+        do {
+            let store = try open(database)
+            try store.load([row("1", "a")])
+            try await store.bringEntitlementsUpToDate()
+            try store.close()
+        }
+        try database.execute(
+            "DROP TRIGGER trueup_note_updated; UPDATE subscriptions SET expires_date = 4000")
+        #expect(try SQLiteStore.create(at: database.path).count == 1)
+        let store = try open(database)
+        _ = try await Night.begin(store, Night.header("run-1"))
+        #expect(try listed(database) == ["a: pro until 4000 of 1"])
+    }
+
+    private func changes(_ night: Night) async throws -> [String] {
+        var lines: [String] = []
+        try await night.conclude().forEachEntitlementChange { change in
+            let text = { (time: Timestamp?) in time.map { String($0.unixMilliseconds) } ?? "none" }
+            let (before, after) = (text(change.wasUntil), text(change.until))
+            lines.append(
+                "\(change.customerID): \(change.entitlement) \(change.kind), \(before) to \(after)")
+        }
+        try await night.store.reportWasPublished(ofRun: night.run.runID)
+        return lines
+    }
+
+    @Test func `lists its changes in the report of the run, once, and no imported rows`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a"), row("2", "b"), row("3", "c", until: 6000)])
+        let first = try await Night.begin(store, Night.header("run-1"))
+        try await store.reportIsAwaited(ofRun: "run-1")
+        try await first.stage(drift("1", signed: 5000))
+        try await first.apply()
+        #expect(try await changes(first) == ["a: pro shorter, \(Self.end) to 5000"])
+        // A service's change, and two of one entitlement: the first state and the last.
+        try database.execute(
+            """
+            UPDATE subscriptions SET expires_date = 7000 WHERE original_transaction_id = '3';
+            INSERT INTO subscriptions (original_transaction_id, environment, bundle_id, customer_id,
+                product_id, status, expires_date, signed_date)
+            VALUES ('4', 'Production', 'com.example.app', 'd', 'month', 1, 8000, 1000)
+            """)
+        try await store.bringEntitlementsUpToDate()
+        try database.execute(
+            "UPDATE subscriptions SET expires_date = 8000 WHERE original_transaction_id = '3'")
+        let killed = try await Night.begin(store, Night.header("run-2", at: Night.start + 1))
+        _ = killed
+        let next = try await Night.begin(store, Night.header("run-3", at: Night.start + 2))
+        #expect(
+            try await changes(next)
+                == ["c: pro longer, 6000 to 8000", "d: pro new, none to 8000"])
+        let last = try await Night.begin(store, Night.header("run-4", at: Night.start + 3))
+        #expect(try await changes(last) == [])
+    }
+
+    @Test func `lists its changes again where the report did not come out`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a")])
+        try database.execute("UPDATE subscriptions SET expires_date = 7000")
+        let unpublished = try await Night.begin(store, Night.header("run-1"))
+        try await store.reportIsAwaited(ofRun: "run-1")
+        try await unpublished.conclude()
+        let next = try await Night.begin(store, Night.header("run-2", at: Night.start + 1))
+        #expect(try await changes(next) == ["a: pro shorter, \(Self.end) to 7000"])
+    }
+
+    @Test func `is found by one search of an index`() throws {
+        let database = try TemporaryDatabase()
+        for query in [
+            """
+            SELECT expires_date FROM trueup_entitlements WHERE bundle_id = 'a'
+                AND environment = 'Production' AND customer_id = 'c' AND entitlement = 'pro'
+            """,
+            "SELECT entitlement FROM trueup_entitlements WHERE customer_id = 'c'",
+        ] {
+            let plan = try database.rows("EXPLAIN QUERY PLAN " + query)
+            #expect(plan.count == 1)
+            #expect(plan.first?.last?.contains("SEARCH trueup_entitlements USING") == true)
+        }
+    }
+
+    @Test func `forgets an erased customer without rows, and keeps one with rows`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database)
+        try store.load([row("1", "a"), row("2", "b")])
+        try database.execute("DELETE FROM subscriptions WHERE original_transaction_id = '1'")
+        for customer in ["a", "b"] {
+            _ = try await store.eraseEvidence(
+                ofCustomer: customer, at: Timestamp(unixMilliseconds: Night.start))
+        }
+        #expect(try listed(database) == ["b: pro until \(Self.end) of 2"])
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database) == ["b: pro until \(Self.end) of 2"])
+    }
+}
