@@ -26,6 +26,8 @@ package struct Policy: Hashable, Sendable {
     /// When a run, or `trueup restored`, noticed last that the tables had been restored: nobody is
     /// writing what they held before that.
     package var restoredAt: Timestamp?
+    /// The products that the company lists; `nil` where it lists none.
+    package var catalogue: ProductCatalogue?
 
     package init(
         now: Timestamp, apps: [AppIdentity], settleMilliseconds: Int64, notFoundConfirmations: Int,

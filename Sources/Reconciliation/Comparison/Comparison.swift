@@ -14,10 +14,13 @@ final class Comparison: Sendable {
     let history: HistoryReading?
     /// The time of the judgement; `nil` where no time is compared with it.
     let now: Timestamp?
+    /// The products that the company lists; `nil` where it lists none.
+    let catalogue: ProductCatalogue?
 
     init(
         scoped: ScopedRow, stated: StatedSubscription, period: SharedPeriod? = nil,
-        kept: KeptColumns = KeptColumns(), history: HistoryReading? = nil, now: Timestamp? = nil
+        kept: KeptColumns = KeptColumns(), history: HistoryReading? = nil, now: Timestamp? = nil,
+        catalogue: ProductCatalogue? = nil
     ) {
         self.scoped = scoped
         self.stated = stated
@@ -25,6 +28,7 @@ final class Comparison: Sendable {
         self.kept = kept
         self.history = history
         self.now = now
+        self.catalogue = catalogue
     }
 
     var row: LocalSubscription { scoped.row }
@@ -306,9 +310,11 @@ struct Difference: Hashable, Sendable {
     /// Every column that a correction of this finding touches.
     var columns: Set<SubscriptionField> { companions.union(column.map { [$0] } ?? []) }
 
-    /// Whether it makes a match a discrepancy: all do but unknown values and findings about no
-    /// subscription.
-    var contradictsMatch: Bool { kind != .unknownValue && finding.key != nil }
+    /// Whether it makes a match a discrepancy: all do but unknown values and products, and findings
+    /// about no subscription.
+    var contradictsMatch: Bool {
+        kind != .unknownValue && kind != .unknownProduct && finding.key != nil
+    }
 }
 
 extension Comparison {

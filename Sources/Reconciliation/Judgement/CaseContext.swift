@@ -272,7 +272,8 @@ extension CaseContext {
                 Comparison(
                     scoped: scoped, stated: stated,
                     period: answer.period(of: row.key.originalTransactionID), kept: policy.kept,
-                    history: policy.history == .never ? nil : item.history, now: policy.now),
+                    history: policy.history == .never ? nil : item.history, now: policy.now,
+                    catalogue: policy.catalogue),
                 into: &draft)
         } else {
             draft.verdict = verdictWithoutStatement(of: row)

@@ -31,9 +31,11 @@ enum AllRules {
     /// row.
     static let blocking: [any RowRule] = [IdentityRule()]
 
-    /// Rules that also apply to rows without a status: what only the company knows, and a
-    /// `signed_date` that is impossible.
-    static let beside: [any RowRule] = [PaidElsewhereRule(), UnreadableValueRule()]
+    /// Rules that also apply to rows without a status: what only the company knows, a
+    /// `signed_date` that is impossible, and a product that the catalogue lacks.
+    static let beside: [any RowRule] = [
+        PaidElsewhereRule(), UnreadableValueRule(), UnknownProductRule(),
+    ]
 
     /// The stored periods of one row.
     static let period: [any PeriodRule] = [

@@ -176,6 +176,7 @@ struct FindingEvidenceCheck {
     private static let comparing: Set<String> = [
         "expiry", "grace_missed", "identity", "latest_transaction", "ownership", "product",
         "renewal_preference", "revocation_date", "seats",
+        "unknown_product",
     ]
     /// Kinds whose `apple_value` is Apple's unsigned status, where `field` says so.
     private static let aboutStatus: Set<String> = [

@@ -191,6 +191,7 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case verificationFailed = "verification_failed"
     case contradiction
     case unknownValue = "unknown_value"
+    case unknownProduct = "unknown_product"
     case unreadableValue = "unreadable_value"
     case seatMember = "seat_member"
 }
@@ -207,7 +208,7 @@ extension FindingKind {
             .accessMissing, .accessUnpaid, .status, .expiry, .product, .renewalPreference,
             .revocationDate, .latestTransaction, .ownership, .seats, .identity,
             .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
-            .verificationFailed, .contradiction, .unknownValue:
+            .verificationFailed, .contradiction, .unknownValue, .unknownProduct:
             .statement
         }
     }
@@ -228,7 +229,8 @@ extension FindingKind {
             .renewalPreference, .revocationDate, .latestTransaction, .ownership, .seats,
             .identity, .price, .transactionMissing, .transactionUnknown, .notificationMissed,
             .notificationLost,
-            .overlappingSubscriptions, .resurrected, .unknownValue, .unreadableValue, .seatMember:
+            .overlappingSubscriptions, .resurrected, .unknownValue, .unknownProduct,
+            .unreadableValue, .seatMember:
             false
         }
     }
@@ -246,7 +248,8 @@ extension FindingKind {
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
             .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,
             .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
-            .verificationFailed, .contradiction, .unknownValue, .unreadableValue, .seatMember:
+            .verificationFailed, .contradiction, .unknownValue, .unknownProduct, .unreadableValue,
+            .seatMember:
             false
         }
     }

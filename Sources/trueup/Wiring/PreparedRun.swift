@@ -267,6 +267,7 @@ extension ReconciliationJob {
                 lookbackMilliseconds: job.recover.lookbackMilliseconds,
                 inboxIsKept: job.recover.inbox == .imported))
         policy.keep(as: settings.company)
+        policy.catalogue = settings.catalogue?.products
     }
 
     fileprivate mutating func take(_ guards: GuardOptions?) throws {

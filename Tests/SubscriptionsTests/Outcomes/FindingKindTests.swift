@@ -13,7 +13,8 @@ import Testing
                 "transaction_missing",
                 "transaction_unknown", "notification_missed", "notification_lost",
                 "overlapping_subscriptions", "resurrected", "verification_failed",
-                "contradiction", "unknown_value", "unreadable_value",
+                "contradiction", "unknown_value", "unknown_product",
+                "unreadable_value",
                 "seat_member",
             ])
     }

@@ -1,0 +1,31 @@
+import Subscriptions
+
+/// `unknown_product`: Apple signs a product that the company's catalogue lacks.
+///
+/// It grants nothing until somebody lists it, so the customer pays for nothing. One finding for the
+/// current product, and one for another product that the subscription renews into. The row itself is
+/// right, so the finding changes no verdict. Without a catalogue every product is known.
+struct UnknownProductRule: RowRule {
+    static let version = 1
+
+    func differences(in comparison: Comparison) -> [Difference] {
+        guard let catalogue = comparison.catalogue else { return [] }
+        let stated = comparison.stated
+        var fields: [SubscriptionField] = [.productID]
+        let next = stated.renewal.autoRenewProductID
+        if stated.renewal.autoRenewStatus == 1, next != stated.transaction.productID {
+            fields.append(.autoRenewProductID)
+        }
+        return fields.compactMap { field in
+            guard case .text(let product) = stated.value(of: field),
+                catalogue.products[product] == nil
+            else { return nil }
+            var finding = comparison.finding(
+                .unknownProduct, .medium, cause: "the catalogue does not list the product")
+            finding.field = field.rawValue
+            finding.localValue = comparison.row.value(of: field)
+            finding.appleValue = .text(product)
+            return Difference(finding, payload: stated.payload(of: field))
+        }
+    }
+}
