@@ -65,30 +65,9 @@ extension ReportFile {
         ].merging(source.noticeMember) { own, _ in own }
         try SealedList.write(head: head, list: "inverses", to: &file) { append in
             try source.record.forEachCorrection { entry in
-                var item: [UInt8] = []
-                CanonicalJSON.object(inverse(of: entry)).append(to: &item)
-                try append(item)
+                try append(entry.inverseBytes)
             }
         }
-    }
-
-    /// Returns the change that reverts an entry: `before` must be in the row now, `after` replaces
-    /// it.
-    private static func inverse(of entry: LedgerEntry) -> [String: CanonicalJSON] {
-        [
-            "action": .string(entry.inverse.rawValue),
-            "after": .object(entry.changes.before.mapValues(\.json)),
-            "app": .string(entry.subscription.bundleID),
-            "before": .object(entry.changes.after.mapValues(\.json)),
-            "environment": .string(entry.subscription.environment),
-            "evidence": .string(entry.evidence.hexadecimal),
-            "evidence_renewal": .text(entry.evidenceRenewal?.hexadecimal),
-            "ledger_hash": .string(entry.hash),
-            "original_transaction_id": .string(entry.subscription.originalTransactionID),
-            "table": .string(entry.table),
-            "transaction_id": .text(entry.transactionID),
-            "undo_of": .integer(entry.number),
-        ]
     }
 }
 
@@ -102,17 +81,6 @@ extension RunRecord {
         var file = try OutputFile(creating: path)
         try ReportFile.writePlan(self, of: header, seal: seal, context: context, to: &file)
         _ = try file.close(named: "plan.json")
-    }
-}
-
-extension LedgerEntry {
-    /// How the row is changed to take the entry back.
-    fileprivate var inverse: RowAction {
-        switch rowAction {
-        case .update: .update
-        case .insert: .delete
-        case .delete: .insert
-        }
     }
 }
 

@@ -441,7 +441,8 @@ extension CompanyLedgerEntry {
     init(_ entry: LedgerEntry) {
         self.init(
             number: entry.number, digest: entry.hash, run: entry.runID,
-            content: entry.canonical.rendered, writtenAt: entry.writtenAt)
+            content: String(decoding: entry.canonicalBytes, as: UTF8.self),
+            writtenAt: entry.writtenAt)
     }
 
     /// An entry as a report shows it; `nil` where the line is no entry.
@@ -461,10 +462,9 @@ extension CompanyLedgerEntry {
         guard let line = try? JSONDecoder().decode(Line.self, from: Data(content.utf8)),
             let entry = line.entry
         else { throw damage }
-        let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
-        guard entry.number == number, entry.hash == digest,
-            Hexadecimal.sha256(of: sealed.utf8) == entry.hash
-        else { throw damage }
+        guard entry.number == number, entry.hash == digest, entry.computedHash == entry.hash else {
+            throw damage
+        }
         return entry
     }
 

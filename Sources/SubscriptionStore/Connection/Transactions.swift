@@ -217,6 +217,27 @@ extension BooksMirror? {
 }
 
 extension Database {
+    /// Makes one correction inside a transaction, wholly or not at all.
+    ///
+    /// As `inSavepoint`, whose statements are prepared anew each time, which takes longer than to run
+    /// them.
+    func inCorrection<Value>(_ body: () throws -> Value) throws -> Value {
+        try cachedStatement(sql: "SAVEPOINT trueup_correction").execute()
+        do {
+            let value = try body()
+            try cachedStatement(sql: "RELEASE SAVEPOINT trueup_correction").execute()
+            return value
+        } catch {
+            // A trigger may have rolled back the whole transaction.
+            if isInsideTransaction {
+                try cachedStatement(sql: "ROLLBACK TRANSACTION TO SAVEPOINT trueup_correction")
+                    .execute()
+                try cachedStatement(sql: "RELEASE SAVEPOINT trueup_correction").execute()
+            }
+            throw error
+        }
+    }
+
     /// One consistent view of a connection that may write; what writes all the same is rolled back.
     ///
     /// Not GRDB's own reading: it turns writing off and on again, and each time SQLite prepares

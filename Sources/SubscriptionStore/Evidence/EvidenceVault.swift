@@ -114,6 +114,13 @@ struct EvidenceVault {
         return db.lastInsertedRowID
     }
 
+    /// Whether a payload is stored and was not erased.
+    func holds(_ digest: EvidenceDigest) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM trueup_evidence WHERE digest = ? AND erased_at IS NULL")
+        return try Int.fetchOne(statement, arguments: [digest.hexadecimal]) != nil
+    }
+
     /// The payload of a digest, put together again and checked against it.
     ///
     /// `nil` when it was never stored, or has been erased.

@@ -1,3 +1,4 @@
+import Crypto
 import GRDB
 package import Subscriptions
 
@@ -21,10 +22,9 @@ struct Ledger {
     ///
     /// - Returns: The entry with its number and hashes.
     func append(
-        _ correction: PlannedCorrection, run: RunHeader, plan: String, rowVersion: Int64?,
-        accessContinuesBy other: String? = nil, at now: Timestamp
+        _ correction: PlannedCorrection, behind head: (number: Int64, hash: String), run: RunHeader,
+        plan: String, rowVersion: Int64?, accessContinuesBy other: String? = nil, at now: Timestamp
     ) throws -> LedgerEntry {
-        let head = try head()
         var entry = LedgerEntry(
             number: head.number + 1, previousHash: head.hash, runID: run.runID,
             correction: correction, writtenAt: now, actor: run.actor)
@@ -53,8 +53,7 @@ struct Ledger {
 
     private func seal(_ entry: LedgerEntry) throws -> LedgerEntry {
         var entry = entry
-        let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
-        entry.hash = Hexadecimal.sha256(of: sealed.utf8)
+        entry.hash = entry.computedHash
         try insert(entry)
         return entry
     }
@@ -84,6 +83,14 @@ struct Ledger {
 }
 
 extension LedgerEntry {
+    /// The hash that the entry must have.
+    var computedHash: String {
+        var hash = SHA256()
+        hash.update(data: Array(previousHash.utf8))
+        hash.update(data: sealedBytes)
+        return hash.finalize().hexadecimal
+    }
+
     /// The columns that `init(_:)` reads, of the table `l`.
     static let columns = """
         l.entry, l.previous_hash, l.hash, l.run_id, l.kinds, l.target_table, l.bundle_id,
@@ -146,8 +153,7 @@ extension Ledger {
             throw Self.broken("it ends with entry \(last), but reports have shown \(reported)")
         }
         for (index, entry) in newest.prefix(Self.checkedEntries).enumerated() {
-            let sealed = entry.previousHash + entry.canonicalWithoutHash.rendered
-            guard Hexadecimal.sha256(of: sealed.utf8) == entry.hash else {
+            guard entry.computedHash == entry.hash else {
                 throw Self.broken("entry \(entry.number) does not have the hash that it states")
             }
             let isFirst = index + 1 == newest.count

@@ -16,6 +16,32 @@ struct PlanApplication {
     var part = Part.wholePlan
     /// The company's own table, where `subscriptions` is a copy of it.
     var company: CompanyUnit?
+    private let known = Known()
+
+    init(
+        db: Database, run: RunReference, header: RunHeader, plan: String, now: Timestamp,
+        naming: EventNaming?, part: Part = .wholePlan
+    ) {
+        self.db = db
+        self.run = run
+        self.header = header
+        self.plan = plan
+        self.now = now
+        self.naming = naming
+        self.part = part
+    }
+
+    /// What was looked up for a correction and holds for the next ones of the transaction, too.
+    private final class Known {
+        /// Whether any subscription of the pass is linked to another one.
+        var hasLinks: Bool?
+        /// Whether any row is stored under another subscription's id.
+        var hasAliasRows: Bool?
+        /// The newest statement about the last subscription.
+        var newest: (key: SubscriptionKey, signed: Timestamp?)?
+        /// The end of the ledger.
+        var head: (number: Int64, hash: String)?
+    }
 
     /// Which of the planned corrections are taken up.
     enum Part: Sendable {
@@ -35,14 +61,17 @@ struct PlanApplication {
     struct StoredCorrection {
         let id: Int64
         let correction: PlannedCorrection
+        /// The run that planned it.
+        let stagedBy: Int64
 
         /// The columns that `init(_:)` reads, of the table `c`.
-        static let columns = "\(PlannedCorrection.columns), c.correction_id"
+        static let columns = "\(PlannedCorrection.columns), c.correction_id, c.staged_by"
 
         init(_ row: Row) throws {
             var columns = RowColumns(row)
             correction = try PlannedCorrection(&columns)
             id = columns.integer() ?? 0
+            stagedBy = columns.integer() ?? 0
         }
     }
 
@@ -50,32 +79,48 @@ struct PlanApplication {
     func apply(limit: Int) throws -> [StoredCorrection] {
         var taken: Set<Int64> = []
         var items: [StoredCorrection] = []
+        var written: [Int64] = []
         for item in try next(limit: limit) where !taken.contains(item.id) {
-            let linked = try LinkedCorrections(db: db, passID: run.passID)
-                .members(around: item.correction.subscription)
+            let linked = try linkedCorrections(around: item.correction.subscription)
             for member in linked ?? [item] where taken.insert(member.id).inserted {
-                try write(member)
+                let fate = try write(member)
+                if fate == .applied, CorrectionStaging.isOnlyNoted(member) {
+                    written.append(member.id)
+                } else {
+                    try note(fate, of: member)
+                }
                 items.append(member)
             }
         }
+        try CorrectionStaging(db: db, run: run).noteApplied(written)
         return items
     }
 
-    private func write(_ item: StoredCorrection) throws {
-        var fate = CorrectionFate.rejected
+    private func linkedCorrections(
+        around key: SubscriptionKey
+    ) throws -> [StoredCorrection]? {
+        let links = LinkedCorrections(db: db, passID: run.passID)
+        let hasLinks = try known.hasLinks ?? links.exist()
+        known.hasLinks = hasLinks
+        return hasLinks ? try links.members(around: key) : nil
+    }
+
+    private func write(_ item: StoredCorrection) throws -> CorrectionFate {
         do {
-            try db.inSavepoint {
-                fate = try make(item.correction)
-                return .commit
-            }
+            return try db.inCorrection { try make(item) }
         } catch is RowChange.Refused {
+            known.head = nil
             guard db.isInsideTransaction else { throw Undone(items: [item]) }
-            fate = .rejected
+            return .rejected
         } catch let notMade as CompanyUnit.NotMade {
-            fate = notMade.fate
+            known.head = nil
+            return notMade.fate
         } catch is CompanyUnit.Undone {
             throw Undone(items: [item])
         }
+    }
+
+    private func note(_ fate: CorrectionFate, of item: StoredCorrection) throws {
         let staging = CorrectionStaging(db: db, run: run)
         guard fate == .stale else { return try staging.note(fate, of: item) }
         let isLeft = try ChangedRow.settle(item, in: run, started: header.started, db)
@@ -88,13 +133,17 @@ struct PlanApplication {
     }
 
     /// Changes the row, writes the ledger and puts the event into the outbox.
-    private func make(_ planned: PlannedCorrection) throws -> CorrectionFate {
-        var correction = planned
+    private func make(_ item: StoredCorrection) throws -> CorrectionFate {
+        var correction = item.correction
         if let company {
-            guard let kept = company.kept(planned) else { return .rejected }
+            guard let kept = company.kept(correction) else { return .rejected }
             correction = kept
         }
-        guard try Self.isProven(correction, db) else { return .unproven }
+        // What this run has verified and stored itself is not computed again from what is stored.
+        guard
+            try item.stagedBy == run.sequence
+                ? Self.isHeld(correction, db) : Self.isProven(correction, db)
+        else { return .unproven }
         // A plan from before the row's alias row was known no longer holds.
         guard try correction.undoOf != nil || !hasAliasRow(correction) else { return .stale }
         guard try outdating(correction) == nil else { return .stale }
@@ -109,9 +158,11 @@ struct PlanApplication {
         guard fate == .applied else { return fate }
         // The last thing that can say no, so that nothing is written there that is not here.
         try company?.write(correction)
-        let entry = try Ledger(db: db).append(
-            correction, run: header, plan: plan, rowVersion: try change.versionNow(),
-            accessContinuesBy: other, at: now)
+        let ledger = Ledger(db: db)
+        let entry = try ledger.append(
+            correction, behind: try known.head ?? ledger.head(), run: header, plan: plan,
+            rowVersion: try change.versionNow(), accessContinuesBy: other, at: now)
+        known.head = (entry.number, entry.hash)
         try company?.append(entry)
         try OutboxWriter(db: db, naming: naming).append(entry)
         if let undone = correction.undoOf {
@@ -121,14 +172,28 @@ struct PlanApplication {
     }
 
     private func outdating(_ correction: PlannedCorrection) throws -> OutdatedStatement? {
-        try NewestStatements(db: db).outdating(correction, now: now)
+        let statements = NewestStatements(db: db)
+        let key = correction.subscription
+        if known.newest?.key != key { known.newest = (key, try statements.date(of: key)) }
+        return statements.outdating(correction, newest: known.newest?.signed, now: now)
     }
 
     private func hasAliasRow(_ correction: PlannedCorrection) throws -> Bool {
-        try !AliasRows(db: db).rows(of: correction.subscription).isEmpty
+        let aliasRows = AliasRows(db: db)
+        let exist = try known.hasAliasRows ?? aliasRows.exist()
+        known.hasAliasRows = exist
+        return try exist && !aliasRows.rows(of: correction.subscription).isEmpty
     }
 
-    /// Whether what Apple signed for a correction is still held.
+    /// The same where the payloads themselves are known to be sound.
+    private static func isHeld(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
+        guard correction.undoOf == nil else { return true }
+        let vault = EvidenceVault(db: db)
+        return try [correction.evidence, correction.evidenceRenewal].compactMap(\.self)
+            .allSatisfy(vault.holds)
+    }
+
+    /// Whether what Apple signed for a correction is still held, and as it was received.
     ///
     /// A revert needs none: it restores the value from before Apple's statement was written.
     static func isProven(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
@@ -168,6 +233,14 @@ struct PlanApplication {
 struct LinkedCorrections {
     let db: Database
     let passID: Int64
+
+    /// Whether the pass has any, which nearly none has.
+    func exist() throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM trueup_pass_continuations WHERE pass_id = ?)"),
+            arguments: [passID]) ?? true
+    }
 
     /// The planned corrections to write together with those of this subscription, its own
     /// included, in writing order; `nil` when it is not linked to another one.

@@ -193,6 +193,27 @@ struct CorrectionStaging {
         ).execute(arguments: [fate.rawValue, run.sequence, id])
     }
 
+    /// Notes that corrections were written, of which nothing else is to be noted.
+    func noteApplied(_ ids: [Int64]) throws {
+        guard !ids.isEmpty else { return }
+        try db.cachedStatement(
+            sql: """
+                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ?
+                WHERE correction_id IN (SELECT value FROM json_each(?))
+                """
+        ).execute(
+            arguments: [CorrectionFate.applied.rawValue, run.sequence, "\(ids)"])
+    }
+
+    /// Whether a written correction has nothing to be noted but its fate.
+    static func isOnlyNoted(_ item: PlanApplication.StoredCorrection) -> Bool {
+        switch item.correction.target {
+        case .update, .insertPeriod: true
+        case .updatePeriod: item.correction.undoOf == nil
+        case .insert, .delete, .deletePeriod: false
+        }
+    }
+
     /// Writes down how a correction ended, and what that means for its row.
     ///
     /// - Parameters:

@@ -133,15 +133,14 @@ struct AgreedPeriods {
     private func written(
         to key: SubscriptionKey
     ) throws -> (inserted: Set<String>, filled: [String: Set<TransactionField>]) {
-        let rows = try Row.fetchAll(
-            db,
+        let statement = try db.cachedStatement(
             sql: """
                 SELECT transaction_id, target, changes FROM trueup_pass_corrections
                 WHERE pass_id = ? AND bundle_id = ? AND environment = ?
                     AND original_transaction_id = ? AND target IN ('period', 'update_period')
                     AND fate = 'applied'
-                """,
-            arguments: [passID] + key.arguments)
+                """)
+        let rows = try Row.fetchAll(statement, arguments: [passID] + key.arguments)
         var inserted: Set<String> = []
         var filled: [String: Set<TransactionField>] = [:]
         for row in rows {
@@ -233,6 +232,12 @@ struct AliasRows {
                             AND c.superseded_by IS NULL)
                 """
         ).execute(arguments: [VetoCause.aliasRow, run.passID] + original.arguments)
+    }
+
+    /// Whether there are any, which in most databases there are not.
+    func exist() throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM trueup_stand_ins)")) ?? true
     }
 
     func rows(of original: SubscriptionKey) throws -> [SubscriptionKey] {
@@ -395,15 +400,21 @@ struct NewestStatements {
     /// - Returns: `nil` where none is known and the correction may be written.
     /// - Throws: What reading the database throws.
     func outdating(_ correction: PlannedCorrection, now: Timestamp) throws -> OutdatedStatement? {
+        outdating(correction, newest: try date(of: correction.subscription), now: now)
+    }
+
+    /// The same where the date of the newest statement about the subscription is known.
+    func outdating(
+        _ correction: PlannedCorrection, newest: Timestamp?, now: Timestamp
+    ) -> OutdatedStatement? {
         guard correction.undoOf == nil else { return nil }
         let rests =
             correction.restsOn
             ?? (correction.transactionID == nil ? correction.appleSignedDate : nil)
-        let key = correction.subscription
-        guard let rests, let newest = try date(of: key), newest > rests, !newest.isAhead(of: now)
-        else { return nil }
+        guard let rests, let newest, newest > rests, !newest.isAhead(of: now) else { return nil }
         return OutdatedStatement(
-            originalTransactionID: key.originalTransactionID, signed: rests, newest: newest)
+            originalTransactionID: correction.subscription.originalTransactionID, signed: rests,
+            newest: newest)
     }
 
     /// The expression of that date for a row of the table `s`, beside its check: databases of earlier

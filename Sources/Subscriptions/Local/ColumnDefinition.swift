@@ -43,6 +43,14 @@ package enum FieldValue: Hashable, Sendable {
 /// The columns of a table or file, by name and in order.
 package protocol NamedColumn: RawRepresentable<String>, CaseIterable, Hashable, Sendable {}
 
+extension NamedColumn {
+    /// All columns in the order of their names' bytes.
+    static func columnsByName() -> [(name: String, column: Self)] {
+        allCases.map { (name: $0.rawValue, column: $0) }
+            .sorted { $0.name.precedesByBytes($1.name) }
+    }
+}
+
 /// The columns of one of the company's tables.
 package protocol RowColumn: NamedColumn {
     /// A row of the table.

@@ -91,6 +91,8 @@ package enum SubscriptionField: String, RowColumn {
     /// The columns that Apple states, in their order.
     package static let stated = allCases.filter(\.isStated)
 
+    static let byName = columnsByName()
+
     /// The statuses of Apple's in which the stored value is cleared where Apple's statement has none;
     /// empty where that says nothing about the column (docs/columns.md).
     ///

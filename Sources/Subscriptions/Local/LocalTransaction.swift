@@ -114,6 +114,8 @@ package enum TransactionField: String, RowColumn {
     case currency
     case signedDate = "signed_date"
 
+    static let byName = columnsByName()
+
     /// The columns of the table `transactions`.
     package static let ofPeriods = allCases.filter {
         ![.customerID, .appAccountToken, .quantity, .revocationPercentage].contains($0)

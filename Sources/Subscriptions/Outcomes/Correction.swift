@@ -196,14 +196,23 @@ package enum ChangeSet: Hashable, Sendable {
 
     /// The changes in the order of the columns' names.
     package var named: [(column: String, change: FieldChange)] {
-        let changes =
-            switch self {
-            case .subscription(let changes): changes.map { ($0.rawValue, $1) }
-            case .period(let changes): changes.map { ($0.rawValue, $1) }
-            case .ledger(let changes): changes.map { ($0.rawValue, $1) }
-            }
-        return changes.sorted { $0.0.precedesByBytes($1.0) }
-            .map { (column: $0.0, change: $0.1) }
+        switch self {
+        case .subscription(let changes): Self.named(changes, SubscriptionField.byName)
+        case .period(let changes): Self.named(changes, TransactionField.byName)
+        case .ledger(let changes): Self.named(changes, LedgerField.byName)
+        }
+    }
+
+    private static func named<Column: NamedColumn>(
+        _ changes: [Column: FieldChange], _ columns: [(name: String, column: Column)]
+    ) -> [(column: String, change: FieldChange)] {
+        var named: [(column: String, change: FieldChange)] = []
+        named.reserveCapacity(changes.count)
+        for (name, column) in columns {
+            guard let change = changes[column] else { continue }
+            named.append((name, change))
+        }
+        return named
     }
 
     /// The value of each column before, by name.
@@ -257,6 +266,8 @@ package struct FieldChange: Hashable, Sendable {
 package enum LedgerField: String, NamedColumn {
     case entry = "ledger_entry"
     case head = "ledger_head"
+
+    static let byName = columnsByName()
 }
 
 /// One written correction, as it stands in the ledger and in `corrections.jsonl`.

@@ -1,9 +1,6 @@
 extension PlannedCorrection {
     /// The bytes of `planMembers` in canonical JSON, with the outcome where one is given.
     ///
-    /// A plan of a hundred thousand new periods is written three times; here without a dictionary to
-    /// build and sort for each.
-    ///
     /// - Parameter fate: What became of the correction.
     /// - Returns: One object, without a line feed.
     package func planItem(fate: CorrectionFate? = nil) -> [UInt8] {
@@ -27,7 +24,7 @@ extension PlannedCorrection {
         item.add("table", table)
         item.add("transaction_id", transactionID)
         if let undoOf { item.add("undo_of", undoOf) }
-        return item.closed
+        return item.closed()
     }
 
     /// The version that the row must have; `nil` where there is no row, or its versions do not
@@ -40,7 +37,75 @@ extension PlannedCorrection {
     }
 }
 
+extension LedgerEntry {
+    /// The bytes that the hash covers behind the previous one: those of `canonicalWithoutHash`.
+    package var sealedBytes: [UInt8] { canonicalBytes(hash: nil) }
+
+    /// The bytes of `canonical`, without a line feed.
+    package var canonicalBytes: [UInt8] { canonicalBytes(hash: hash) }
+
+    private func canonicalBytes(hash: String?) -> [UInt8] {
+        let named = changes.named
+        var entry = CanonicalMembers()
+        if let accessContinuesBy { entry.add("access_continues_by", accessContinuesBy) }
+        if let action { entry.add("action", action.rawValue) }
+        entry.add("actor", actor)
+        entry.add("after", named) { $0.after }
+        entry.add("app", subscription.bundleID)
+        entry.add("apple_signed_date", appleSignedDate.rfc3339)
+        entry.add("before", named) { $0.before }
+        entry.add("environment", subscription.environment)
+        entry.add("evidence", evidence.hexadecimal)
+        entry.add("evidence_renewal", evidenceRenewal?.hexadecimal)
+        if let host { entry.add("host", host) }
+        entry.add("kinds", list: kinds.map(\.rawValue))
+        entry.add("ledger_entry", number)
+        if let hash { entry.add("ledger_hash", hash) }
+        entry.add("ledger_previous", previousHash)
+        entry.add("original_transaction_id", subscription.originalTransactionID)
+        if let plan { entry.add("plan", plan) }
+        entry.add("reason", reason)
+        if let rowVersion { entry.add("row_version", rowVersion) }
+        entry.add("run_id", runID)
+        entry.add("table", table)
+        entry.add("transaction_id", transactionID)
+        entry.add("undo_of", undoOf)
+        entry.add("written_at", writtenAt.rfc3339)
+        return entry.closed()
+    }
+
+    /// What takes the entry back, in canonical JSON: `before` must stand in the row now, `after` comes
+    /// in its place.
+    package var inverseBytes: [UInt8] {
+        let named = changes.named
+        var item = CanonicalMembers()
+        item.add("action", inverseAction.rawValue)
+        item.add("after", named) { $0.before }
+        item.add("app", subscription.bundleID)
+        item.add("before", named) { $0.after }
+        item.add("environment", subscription.environment)
+        item.add("evidence", evidence.hexadecimal)
+        item.add("evidence_renewal", evidenceRenewal?.hexadecimal)
+        item.add("ledger_hash", hash)
+        item.add("original_transaction_id", subscription.originalTransactionID)
+        item.add("table", table)
+        item.add("transaction_id", transactionID)
+        item.add("undo_of", number)
+        return item.closed()
+    }
+
+    private var inverseAction: RowAction {
+        switch rowAction {
+        case .update: .update
+        case .insert: .delete
+        case .delete: .insert
+        }
+    }
+}
+
 /// The members of a canonical JSON object, handed over in the order of their names' bytes.
+///
+/// A first fill writes each correction several times; here without a dictionary to build and sort.
 private struct CanonicalMembers {
     private var bytes: [UInt8] = []
 
@@ -50,7 +115,10 @@ private struct CanonicalMembers {
     }
 
     /// The whole object.
-    var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
+    consuming func closed() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
 
     mutating func add(_ name: String, _ text: String?) {
         open(name)

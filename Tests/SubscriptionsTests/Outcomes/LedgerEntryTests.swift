@@ -88,6 +88,36 @@ import Testing
         #expect(deleted.rowAction == .delete)
     }
 
+    @Test func `has the same bytes written member by member as from its canonical object`() {
+        let period = TransactionKey(
+            bundleID: "com.example.app", environment: "Production", transactionID: "9")
+        var full = entry(.update(key, expectedRowVersion: 3))
+        full.hash = "cc"
+        full.host = "host \"x\"\u{2028}"
+        full.action = .update
+        full.plan = "dd"
+        full.rowVersion = 4
+        full.undoOf = 17
+        full.accessContinuesBy = "2"
+        full.evidenceRenewal = nil
+        let declared = entry(
+            .insert(key),
+            .ledger([
+                .entry: FieldChange(before: .integer(9), after: .integer(1)),
+                .head: FieldChange(before: .text("bb"), after: .text("aa")),
+            ]))
+        for entry in [
+            entry(.insert(key)), entry(.insertPeriod(period, of: key), Self.periodChanges), full,
+            declared,
+        ] {
+            #expect(
+                String(decoding: entry.canonicalBytes, as: UTF8.self) == entry.canonical.rendered)
+            #expect(
+                String(decoding: entry.sealedBytes, as: UTF8.self)
+                    == entry.canonicalWithoutHash.rendered)
+        }
+    }
+
     @Test func `names what it takes back`() {
         var entry = entry(.insert(key))
         entry.undoOf = 17
