@@ -15,9 +15,15 @@ package protocol RunRecord: Sendable {
     /// Ledger entries that this run reports: its own and those that a killed run left unreported.
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws
 
-    /// Visits the same entries in the same order; those that state a status come with the payloads
-    /// that it follows from.
-    func forEachEvidencedCorrection(_ body: (ReportedCorrection) throws -> Void) throws
+    /// Those of the same entries that are needed, in the same order; one that states a status comes with
+    /// the payloads that it follows from.
+    ///
+    /// Plain new periods state no status and replace no value; they are only counted.
+    ///
+    /// - Returns: How many plain new periods there are.
+    func forEachEvidencedCorrection(
+        where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+    ) throws -> Int
 
     /// Planned corrections of the pass with what became of them, by subscription key.
     func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws

@@ -141,8 +141,8 @@ import Testing
             func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws { throw Broken() }
             func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {}
             func forEachEvidencedCorrection(
-                _ body: (ReportedCorrection) throws -> Void
-            ) throws {}
+                where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+            ) throws -> Int { 0 }
             func forEachPlanned(
                 _ body: (PlannedCorrection, CorrectionFate) throws -> Void
             ) throws {}

@@ -34,8 +34,8 @@ import Testing
 
         func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {}
         func forEachEvidencedCorrection(
-            _ body: (ReportedCorrection) throws -> Void
-        ) throws {}
+            where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+        ) throws -> Int { 0 }
         func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {}
         func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
         func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}

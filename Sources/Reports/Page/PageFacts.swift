@@ -63,16 +63,25 @@ struct PageFacts {
     private mutating func readCorrections(_ record: any RunRecord) throws {
         var shown: Set<[FindingKind]> = []
         var others: [LedgerEntry] = []
-        try record.forEachCorrection { entry in
-            correctionCount += 1
-            if corrections.count < Limit.corrections { corrections.append(entry) }
-            guard entry.changes.table == .subscriptions else { return }
-            if examples.count < Limit.examples, shown.insert(entry.kinds).inserted {
-                examples.append(entry)
-            } else if others.count < Limit.examples {
-                others.append(entry)
+        struct HasEnough: Error {}
+        do {
+            try record.forEachCorrection { entry in
+                guard corrections.count < Limit.corrections else { throw HasEnough() }
+                corrections.append(entry)
             }
-        }
+        } catch is HasEnough {}
+        let newPeriods = try record.forEachEvidencedCorrection(
+            where: { entry in
+                correctionCount += 1
+                guard entry.changes.table == .subscriptions else { return false }
+                if examples.count < Limit.examples, shown.insert(entry.kinds).inserted {
+                    examples.append(entry)
+                } else if others.count < Limit.examples {
+                    others.append(entry)
+                }
+                return false
+            }, { _ in })
+        correctionCount += newPeriods
         examples += others.prefix(max(0, Limit.examples - examples.count))
         examples.sort { $0.number < $1.number }
     }

@@ -29,7 +29,7 @@ extension ReportFile {
     ) { source, file in
         try source.record.forEachCorrection { entry in
             try file.append { bytes in
-                entry.canonical.append(to: &bytes)
+                bytes += entry.canonicalBytes
                 bytes.append(0x0A)
             }
         }
@@ -45,10 +45,12 @@ extension ReportFile {
         let lines = AlikeLines(of: table, differingIn: ChangedField.ownColumns)
         var fills = FillTotal(runID: source.runID, fate: .applied)
         try file.write(table.csvHeader)
-        try source.record.forEachEvidencedCorrection { correction in
-            guard !fills.take(correction.entry) else { return }
-            try file.append { lines.append(correction.changedFields, to: &$0) }
-        }
+        let newPeriods = try source.record.forEachEvidencedCorrection(
+            where: { !fills.take($0) },
+            { correction in
+                try file.append { lines.append(correction.changedFields, to: &$0) }
+            })
+        fills.add(newPeriods: newPeriods)
         try file.append { fills.append(to: table, source.notice, &$0) }
         guard source.context.isPlanOnly else { return }
         var planned = FillTotal(runID: source.runID, fate: .planned)
@@ -173,11 +175,13 @@ extension ReportFile {
         mayBePacked: true
     ) { source, file in
         let notice = source.noticeMember
-        try source.record.forEachEvidencedCorrection { correction in
-            guard let status = CorrectedStatus(correction) else { return }
-            let line = CanonicalJSON.object(status.members.merging(notice) { own, _ in own })
-            try file.write(line.rendered + "\n")
-        }
+        _ = try source.record.forEachEvidencedCorrection(
+            where: { $0.statedStatus != nil },
+            { correction in
+                guard let status = CorrectedStatus(correction) else { return }
+                let line = CanonicalJSON.object(status.members.merging(notice) { own, _ in own })
+                try file.write(line.rendered + "\n")
+            })
     }
 }
 

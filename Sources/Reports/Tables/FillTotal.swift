@@ -18,6 +18,9 @@ struct FillTotal {
         self.fate = fate
     }
 
+    /// Counts plain new periods, none of which is listed.
+    mutating func add(newPeriods count: Int) { newPeriods += count }
+
     /// Counts an entry that is not listed; whether it is one.
     mutating func take(_ entry: LedgerEntry) -> Bool {
         take(

@@ -98,14 +98,31 @@ package struct SQLiteRunRecord: Sendable {
         try forEachRow("corrections", Self.reportedEntries, [runID]) { try body(LedgerEntry(&$0)) }
     }
 
+    /// As `LedgerEntry.isPlainNewPeriod`.
+    private static let isPlainNewPeriod = """
+        (l.target_table = '\(ChangeSet.Table.transactions.rawValue)' AND l.kinds = ''
+            AND l.undo_of IS NULL AND ifnull(l.action, '') = '\(RowAction.insert.rawValue)')
+        """
+
     package func forEachEvidencedCorrection(
-        _ body: (ReportedCorrection) throws -> Void
-    ) throws {
-        try store.stream("reading corrections of \(runID)") { db in
+        where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+    ) throws -> Int {
+        let entries = """
+            FROM \(ReportedEntries.source) AS r JOIN trueup_ledger AS l ON l.entry = r.entry
+            WHERE r.run_id = ?
+            """
+        return try store.stream("reading corrections of \(runID)") { db in
             let vault = EvidenceVault(db: db)
-            let rows = try Row.fetchCursor(db, sql: Self.reportedEntries, arguments: [runID])
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(LedgerEntry.columns) \(entries) AND NOT \(Self.isPlainNewPeriod)
+                    ORDER BY l.entry
+                    """,
+                arguments: [runID])
             while let row = try rows.next() {
                 var correction = ReportedCorrection(entry: try LedgerEntry(row))
+                guard isNeeded(correction.entry) else { continue }
                 if correction.entry.statedStatus != nil {
                     correction.transaction = try vault.reported(correction.entry.evidence)
                     correction.renewal = try correction.entry.evidenceRenewal.flatMap {
@@ -114,6 +131,9 @@ package struct SQLiteRunRecord: Sendable {
                 }
                 try body(correction)
             }
+            return try Int.fetchOne(
+                db, sql: "SELECT count(*) \(entries) AND \(Self.isPlainNewPeriod)",
+                arguments: [runID]) ?? 0
         }
     }
 

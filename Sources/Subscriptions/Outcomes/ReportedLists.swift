@@ -37,6 +37,11 @@ package struct ReportedCorrection: Hashable, Sendable {
 }
 
 extension LedgerEntry {
+    /// Whether it adds a period and resolves no finding, which a first fill does several times an id.
+    package var isPlainNewPeriod: Bool {
+        changes.table == .transactions && action == .insert && kinds.isEmpty && undoOf == nil
+    }
+
     /// The status that was written on Apple's word; `nil` where none was.
     ///
     /// What takes an entry back restores what stood before, whatever Apple says.

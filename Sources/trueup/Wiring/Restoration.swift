@@ -203,7 +203,9 @@ private struct DeclaringRun: RunRecord {
 
     func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {}
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {}
-    func forEachEvidencedCorrection(_ body: (ReportedCorrection) throws -> Void) throws {}
+    func forEachEvidencedCorrection(
+        where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+    ) throws -> Int { 0 }
     func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {}
     func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws {}
     func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}

@@ -35,9 +35,9 @@ final class WatchedRecord: RunRecord {
         show(RunProgress(stage: .report, done: 0, total: total))
     }
 
-    private func count() {
-        let lines = done.add(1, ordering: .relaxed).newValue
-        guard lines.isMultiple(of: Self.linesBetweenLooks) else { return }
+    private func count(_ more: Int = 1) {
+        let (before, lines) = done.add(more, ordering: .relaxed)
+        guard before / Self.linesBetweenLooks < lines / Self.linesBetweenLooks else { return }
         show(RunProgress(stage: .report, done: lines, total: max(lines, total)))
     }
 
@@ -57,11 +57,16 @@ final class WatchedRecord: RunRecord {
         }
     }
 
-    func forEachEvidencedCorrection(_ body: (ReportedCorrection) throws -> Void) throws {
-        try record.forEachEvidencedCorrection {
-            try body($0)
-            count()
-        }
+    func forEachEvidencedCorrection(
+        where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+    ) throws -> Int {
+        let newPeriods = try record.forEachEvidencedCorrection(
+            where: {
+                count()
+                return isNeeded($0)
+            }, body)
+        count(newPeriods)
+        return newPeriods
     }
 
     func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {

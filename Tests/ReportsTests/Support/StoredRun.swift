@@ -24,11 +24,13 @@ struct StoredRun: RunRecord {
         for entry in corrections { try body(entry) }
     }
 
-    func forEachEvidencedCorrection(_ body: (ReportedCorrection) throws -> Void) throws {
+    func forEachEvidencedCorrection(
+        where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
+    ) throws -> Int {
         func find(_ digest: EvidenceDigest) -> ReportedEvidence? {
             evidence.first { $0.digest == digest }.map { .payload($0) }
         }
-        for entry in corrections {
+        for entry in corrections where !entry.isPlainNewPeriod && isNeeded(entry) {
             guard entry.statedStatus != nil else {
                 try body(ReportedCorrection(entry: entry))
                 continue
@@ -38,6 +40,7 @@ struct StoredRun: RunRecord {
                     entry: entry, transaction: find(entry.evidence),
                     renewal: entry.evidenceRenewal.flatMap(find)))
         }
+        return corrections.count(where: \.isPlainNewPeriod)
     }
 
     func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws {

@@ -63,7 +63,7 @@ import Testing
         let now = Timestamp(unixMilliseconds: Night.start + day)
         _ = try await store.eraseEvidence(ofCustomer: "customer 1", at: now)
         var found: [ReportedCorrection] = []
-        try record.forEachEvidencedCorrection { found.append($0) }
+        _ = try record.forEachEvidencedCorrection(where: { _ in true }, { found.append($0) })
         #expect(found.map(\.entry) == (try record.entries()))
         guard found.count == 2, case .erased(let tombstone) = found[0].transaction,
             case .erased = found[0].renewal
