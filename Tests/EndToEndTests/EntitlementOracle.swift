@@ -33,7 +33,8 @@ enum EntitlementOracle {
                         AND e.entitlement = r.product_id
                     WHERE e.expires_date IS NOT r.ends
                     """)
-            // What no row grants has ended when Apple signed the newest statement of the customer.
+            // What no row grants has ended when Apple signed the newest statement of the customer, or
+            // that of a row that is gone.
             let left = try Row.fetchAll(
                 db,
                 sql: """
@@ -42,9 +43,9 @@ enum EntitlementOracle {
                     LEFT JOIN (\(expected)) AS r ON e.bundle_id = r.bundle_id
                         AND e.environment = r.environment AND e.customer_id = r.customer_id
                         AND e.entitlement = r.product_id
-                    WHERE r.ends IS NULL AND ifnull(e.expires_date > (
-                        SELECT max(signed_date) FROM subscriptions AS s
-                        WHERE s.customer_id = e.customer_id AND s.bundle_id = e.bundle_id), true)
+                    WHERE r.ends IS NULL AND ifnull(e.expires_date > max(ifnull(e.signed_date, 0), (
+                        SELECT ifnull(max(signed_date), 0) FROM subscriptions AS s
+                        WHERE s.customer_id = e.customer_id AND s.bundle_id = e.bundle_id)), true)
                     """)
             return (wrong + left).map { row in
                 row.databaseValues.map(\.description).joined(separator: ", ")

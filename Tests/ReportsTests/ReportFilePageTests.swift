@@ -27,6 +27,7 @@ import Testing
             "account that was not found": Table.notFound(in: "").columns.map(\.name),
             "notification": Table.notifications(in: "").columns.map(\.name),
             "day of business": Table.business(in: "").columns.map(\.name),
+            "changed entitlement": Table.entitlements(in: "").columns.map(\.name),
             "index": RunIndex.Line.table.columns.map(\.name),
         ]
         let tables = page.tables.filter { $0.head.first == "column" }

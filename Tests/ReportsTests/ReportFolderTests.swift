@@ -219,7 +219,7 @@ import Testing
         let report = try folder.report()
         let result = try shell("sha256sum -c SHA256SUMS", in: report.path)
         #expect(result.status == 0, "\(result.output)")
-        #expect(result.output.split(separator: "\n").count == 20)
+        #expect(result.output.split(separator: "\n").count == 21)
         #expect(result.output.contains("manifest.json: OK"))
         let text = try folder.text("latest/undecided.csv")
         try folder.write(

@@ -98,7 +98,7 @@ package struct EntitlementChange: Hashable, Sendable {
         case same
     }
 
-    /// What became of the end of access.
+    /// Whether the end of access is new, later, earlier or the same.
     package var kind: Kind {
         if isNew { return .new }
         let (before, after) = (

@@ -190,8 +190,8 @@
         }
 
         @Test(arguments: [
-            ("leases", "trueup.leases, trueup.leases.place are gone", "(2, 6)"),
-            ("refusals", "trueup.refusals is gone", "(5)"),
+            ("leases", "trueup.leases, trueup.leases.place are missing", "(2, 6)"),
+            ("refusals", "trueup.refusals is missing", "(5)"),
         ])
         func `says how what was dropped of ours is made anew`(
             table: String, words: String, steps: String
