@@ -90,7 +90,7 @@ import Testing
         let text = try String(contentsOfFile: plan, encoding: .utf8)
         let edits = [
             text.replacing("\"status\":2", with: "\"status\":1"),
-            text.replacing("\"reason\":\"Takes", with: "\"reason\":\"takes"),
+            text.replacing("\"reason\":\"Stores", with: "\"reason\":\"stores"),
             text.split(separator: "\n").dropLast().joined(separator: "\n"),
             text.replacing("\n", with: ""),
         ]
