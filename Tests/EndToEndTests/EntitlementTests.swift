@@ -123,7 +123,7 @@ import Testing
             customers:
               - name: anna
                 life:
-                  - {at: -40d, buy: video.basic.monthly}
+                  - {at: -40d, buy: video.basic.monthly, label: video}
                   - {at: -20d, buy: news.monthly}
 
             """, to: "anna.yaml")
@@ -140,7 +140,7 @@ import Testing
         }
         #expect(try await active() == ["member", "news", "video"])
         try await place.simulator.control(
-            "/_simulator/customers/anna/refund", method: "POST", body: #"{"of": 0}"#)
+            "/_simulator/customers/anna/refund", method: "POST", body: #"{"refund": 100, "of": "video"}"#)
         _ = try place.run(["run", "nightly", "--now", try await now(place)])
         #expect(try await active() == ["member", "news"])
     }

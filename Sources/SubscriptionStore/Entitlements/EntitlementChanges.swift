@@ -36,7 +36,8 @@ struct EntitlementChanges {
                     JOIN trueup_runs AS r ON r.run_seq = e.run_seq
                     WHERE r.ended IS NOT NULL AND NOT EXISTS (
                         SELECT 1 FROM trueup_awaited_reports AS a WHERE a.run_id = r.run_id)), 0),
-                    ifnull((SELECT max(change) FROM trueup_entitlement_changes), 0)
+                    ifnull((SELECT seq FROM sqlite_sequence
+                        WHERE name = 'trueup_entitlement_changes'), 0)
                 """, arguments: [run])
     }
 
