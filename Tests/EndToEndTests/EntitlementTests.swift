@@ -140,7 +140,8 @@ import Testing
         }
         #expect(try await active() == ["member", "news", "video"])
         try await place.simulator.control(
-            "/_simulator/customers/anna/refund", method: "POST", body: #"{"refund": 100, "of": "video"}"#)
+            "/_simulator/customers/anna/refund", method: "POST",
+            body: #"{"refund": 100, "of": "video"}"#)
         _ = try place.run(["run", "nightly", "--now", try await now(place)])
         #expect(try await active() == ["member", "news"])
     }
