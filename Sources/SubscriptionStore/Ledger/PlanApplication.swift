@@ -31,7 +31,7 @@ struct PlanApplication {
         self.part = part
     }
 
-    /// What was looked up for a correction and holds for the next ones of the transaction, too.
+    /// Facts looked up for one correction that hold for the next ones of the transaction as well.
     private final class Known {
         /// Whether any subscription of the pass is linked to another one.
         var hasLinks: Bool?
@@ -185,7 +185,7 @@ struct PlanApplication {
         return try exist && !aliasRows.rows(of: correction.subscription).isEmpty
     }
 
-    /// The same where the payloads themselves are known to be sound.
+    /// Whether the evidence of a correction is stored and not erased; this run verified the payloads themselves.
     private static func isHeld(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
         guard correction.undoOf == nil else { return true }
         let vault = EvidenceVault(db: db)

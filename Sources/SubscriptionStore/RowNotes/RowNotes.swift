@@ -403,7 +403,7 @@ struct NewestStatements {
         outdating(correction, newest: try date(of: correction.subscription), now: now)
     }
 
-    /// The same where the date of the newest statement about the subscription is known.
+    /// Compares with the date of the newest statement about the subscription, which is known.
     func outdating(
         _ correction: PlannedCorrection, newest: Timestamp?, now: Timestamp
     ) -> OutdatedStatement? {

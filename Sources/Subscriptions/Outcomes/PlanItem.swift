@@ -74,8 +74,8 @@ extension LedgerEntry {
         return entry.closed()
     }
 
-    /// What takes the entry back, in canonical JSON: `before` must stand in the row now, `after` comes
-    /// in its place.
+    /// The change that reverts the entry, in canonical JSON: `before` must be in the row now, `after`
+    /// replaces it.
     package var inverseBytes: [UInt8] {
         let named = changes.named
         var item = CanonicalMembers()
