@@ -15,7 +15,7 @@ struct ColumnReader<Field: RowColumn> {
 
     /// - Parameters:
     ///   - row: its first columns are all of the table's, in their order.
-    ///   - fields: these columns; made once, because each use of `allCases` makes a list anew.
+    ///   - fields: these columns; made once, because each use of `allCases` makes a new list.
     init(_ row: Row, _ fields: [Field]) {
         self.row = row
         self.fields = fields

@@ -219,7 +219,7 @@ extension BooksMirror? {
 extension Database {
     /// Makes one correction inside a transaction, wholly or not at all.
     ///
-    /// As `inSavepoint`, whose statements are prepared anew each time, which takes longer than to run
+    /// As `inSavepoint`, whose statements are prepared again each time, which takes longer than to run
     /// them.
     func inCorrection<Value>(_ body: () throws -> Value) throws -> Value {
         try cachedStatement(sql: "SAVEPOINT trueup_correction").execute()

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `unknown_product`: Apple signs a product that the company's catalogue lacks.
 ///
-/// It grants nothing until somebody lists it, so the customer pays for nothing. One finding for the
+/// It grants nothing until the company lists it, so the customer pays for nothing. One finding for the
 /// current product, and one for another product that the subscription renews into. The row itself is
 /// right, so the finding changes no verdict. Without a catalogue every product is known.
 struct UnknownProductRule: RowRule {
