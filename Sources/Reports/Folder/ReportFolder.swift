@@ -83,7 +83,7 @@ package struct ReportFolder: Hashable, Sendable {
     /// The log must be closed before `finish`, which seals it.
     package var logPath: String { partialPath + "/" + ReportFile.log }
 
-    /// A file of the folder that is no part of the report and must be gone before `finish`.
+    /// A file of the folder that is not part of the report and must be gone before `finish`.
     package var draftPath: String { partialPath + "/draft" }
 
     /// Writes every file, puts it on the disk, and gives the folder its final name.

@@ -25,7 +25,7 @@ struct StagedTable: Sendable {
     var undatedColumns: Set<String> = []
     /// Columns that the table lacks: no line gives them, but for one that is only looked at.
     var absentColumns: Set<String> = []
-    /// The one of the columns that stands in a table beside this one.
+    /// The column that is stored in a table next to this one.
     var beside: BesideColumn?
     /// Whether the rows count versions.
     let isVersioned: Bool
