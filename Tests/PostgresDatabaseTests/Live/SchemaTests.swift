@@ -178,6 +178,20 @@
             #expect(try problem(live).contains("version 99"))
         }
 
+        @Test func `is not taken for a lost one while another worker makes it`() throws {
+            let live = try LiveCompany()
+            let address = try PostgresAddress(url: TestServer.url(database: live.database))
+            let overtaken = PostgresCompany(
+                PostgresConnector(address) { () throws(ServerFailure) in
+                    OvertakenSession(try LibpqSession(address)) {
+                        try? live.company.check(mayWrite: true)
+                    }
+                },
+                mapping: live.table.mapping, books: "books")
+            try overtaken.check(mayWrite: true)
+            #expect(try live.text("SELECT count(*)::text FROM trueup.migrations") == "6")
+        }
+
         @Test func `says what to do where nobody knows how far ours has come`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
@@ -241,5 +255,23 @@
             #expect(table.rights.updatable.contains("sku"))
             #expect(tables.last?.isView == true)
         }
+    }
+
+    /// Lets another worker make the schema between two of its questions about it.
+    private final class OvertakenSession: ServerSession {
+        private let session: LibpqSession
+        private let overtake: @Sendable () -> Void
+
+        init(_ session: LibpqSession, overtake: @escaping @Sendable () -> Void) {
+            self.session = session
+            self.overtake = overtake
+        }
+
+        func run(_ sql: String, _ parameters: [String?]) throws(ServerFailure) -> ServerRows {
+            if sql.contains("to_regclass('trueup.ledger')") { overtake() }
+            return try session.run(sql, parameters)
+        }
+
+        func script(_ sql: String) throws(ServerFailure) -> ServerRows { try session.script(sql) }
     }
 #endif
