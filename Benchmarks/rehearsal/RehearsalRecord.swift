@@ -13,7 +13,7 @@ struct NightRecord: Codable {
     /// Values that the run wrote and that are not Apple's.
     var falseCorrections: Int
     /// What the run itself says, where it says it.
-    var coverage: NightSummary.Coverage?
+    var coverage: DaySummary.Coverage?
     /// Differing rows that no reason but the sample could have found: those left, and the
     /// sample's own.
     var unnoticed: Int

@@ -32,9 +32,9 @@ struct RehearsedCompany {
     }
 
     /// `summary.json` of the newest report.
-    func summary() throws -> NightSummary {
+    func summary() throws -> DaySummary {
         try JSONDecoder().decode(
-            NightSummary.self, from: Data(try folder.text("reports/latest/summary.json").utf8))
+            DaySummary.self, from: Data(try folder.text("reports/latest/summary.json").utf8))
     }
 
     private func database() throws -> DatabaseQueue {
@@ -95,7 +95,7 @@ struct RehearsedCompany {
 }
 
 /// What is read of `summary.json`; whatever an older version lacks is absent.
-struct NightSummary: Decodable {
+struct DaySummary: Decodable {
     var coverage: Coverage?
 
     struct Coverage: Codable {

@@ -171,7 +171,7 @@ package struct ChildProcess: Sendable {
                 unsafe chunk.withUnsafeBytes { bytes in
                     unsafe kept.append(contentsOf: bytes.prefix(Self.keptBytes - kept.count))
                 }
-                // What it left running may go on printing for ever.
+                // What it left running may continue printing for ever.
                 if kept.count == Self.keptBytes, Self.hasEnded(process) { break }
             }
         } catch {

@@ -56,7 +56,7 @@ package struct Mail: Hashable, Sendable {
         return headers.joined(separator: "\n") + "\n\n" + Self.quotedPrintable(text)
     }
 
-    /// Text in a header: as it is where it is printable ASCII, else as encoded words.
+    /// Text in a header: as it is where it is printable ASCII, otherwise as encoded words.
     private static func header(_ text: String) -> String {
         var scalars = Array(text.unicodeScalars)
         if scalars.count > subjectScalars {

@@ -52,7 +52,7 @@ package struct OutboxDelivery: Sendable {
             }
             let attempts = try await deliver(batch)
             summary.add(attempts)
-            let failures = attempts.count { $0 != .told }
+            let failures = attempts.count { $0 != .delivered }
             failuresInARow = failures == attempts.count ? failuresInARow + failures : 0
             if failuresInARow >= Self.toleratedFailuresInARow {
                 summary.end = .receiverFails
@@ -98,7 +98,7 @@ package struct OutboxDelivery: Sendable {
         let moment = now()
         let result: DeliveryOutcome
         switch answer {
-        case .accepted: result = .told
+        case .accepted: result = .delivered
         case .failed(let reason, let retryAfter):
             result = .failed(
                 reason,
@@ -114,7 +114,7 @@ extension DeliverySummary {
     fileprivate mutating func add(_ attempts: [DeliveryOutcome]) {
         for attempt in attempts {
             switch attempt {
-            case .told: told += 1
+            case .delivered: delivered += 1
             case .failed(_, let next):
                 failed += 1
                 if next == nil { gaveUp += 1 }
@@ -182,7 +182,7 @@ package struct DeliverySummary: Hashable, Sendable {
 
     package var end = End.nothingDue
     /// Events delivered, and attempts that failed, this time.
-    package var told = 0
+    package var delivered = 0
     package var failed = 0
     /// Events given up this time.
     package var gaveUp = 0
@@ -199,11 +199,11 @@ package struct DeliverySummary: Hashable, Sendable {
     /// One line for people; `nil` when nothing was delivered and nothing waits.
     package var sentence: String? {
         var parts: [String] = []
-        let all = told + totals.waiting + gaveUp
-        if told > 0 { parts.append("delivered \(told) of \(Self.events(all))") }
+        let all = delivered + totals.waiting + gaveUp
+        if delivered > 0 { parts.append("delivered \(delivered) of \(Self.events(all))") }
         if totals.waiting > 0 {
             parts.append(
-                (told > 0 ? "\(totals.waiting)" : Self.events(totals.waiting))
+                (delivered > 0 ? "\(totals.waiting)" : Self.events(totals.waiting))
                     + (totals.waiting == 1 ? " waits: " : " wait: ") + whyWaiting)
             if let next = totals.nextAttempt { parts.append(Self.next(next, at: ended)) }
         }

@@ -19,10 +19,10 @@ package enum Question: Hashable, Sendable {
     case history(after: String?)
 }
 
-/// Judges one case, or says what must be asked before it can be judged.
+/// Judges one case, or says what must be asked before it can be checked.
 ///
 /// There is an outcome for the asked row, for every held row that the answer settles, and for every
-/// subscription of the customer that is missing. Each row is judged in this order:
+/// subscription of the customer that is missing. Each row is checked in this order:
 /// 1. rows in flight, and those of members of a developer's group, are excluded;
 /// 2. the standing rules: do the row's id, app and environment exist at Apple?
 /// 3. the doubts: can Apple's statement be compared with the row at all?
@@ -87,10 +87,10 @@ extension CaseContext {
     /// none.
     ///
     /// - Every transaction that the answer shows of a period is revoked, and the period has others:
-    ///   the whole history says whether they are revoked, too.
+    ///   the whole history says whether they are revoked as well.
     /// - Seats were added to the period, and the table keeps their number: it is a sum over all
     ///   transactions of the period.
-    /// - A subscription would be inserted: the whole history says whether a row of ours is stored
+    /// - A subscription would be inserted: the whole history says whether a stored row is stored
     ///   under the id of one of its later transactions.
     /// - Periods are stored: the history says which are missing or differ.
     /// - The row's transaction id is not Apple's, but the line item is: the whole history says whether

@@ -3,7 +3,7 @@ import Reconciliation
 package import SubscriptionStore
 package import Subscriptions
 
-/// One run of a job, from opening its pass to its conclusion.
+/// One run of a job, from opening its checkpoint to its conclusion.
 ///
 /// The pipeline, left to right; nothing calls back:
 ///
@@ -38,7 +38,7 @@ package struct Reconciler: Sendable {
     ) {
         self.job = job
         self.header = header
-        let refusals = AppRefusals(apps: appStores.map(\.app).filter(job.narrowing.includes))
+        let refusals = AppRefusals(apps: appStores.map(\.app).filter(job.filters.includes))
         self.refusals = refusals
         self.appStores = Dictionary(
             appStores.map { ($0.app, RefusableAppStore(store: $0, refusals: refusals)) },
@@ -148,18 +148,18 @@ package struct Reconciler: Sendable {
             ending.unverifiedEntries = recovered.mapValues(\.unverifiable).filter { $0.value > 0 }
             ending.silentApps = recovered.filter { $0.value.notifications == 0 }.keys.sorted()
         }
-        // A part of the rows says nothing about a whole history, so a narrowed run reads none.
-        if job.steps.contains(.recover), !job.narrowing.leavesOutRows {
-            for app in appStores.keys.sorted() where job.narrowing.includes(app) {
+        // A part of the rows says nothing about a whole history, so a partial run reads none.
+        if job.steps.contains(.recover), !job.filters.leavesOutRows {
+            for app in appStores.keys.sorted() where job.filters.includes(app) {
                 log("recover.begin", ["app": "\(app.bundleID)"])
                 recovered[app] = try await RecoverStep(context: context, app: app).run()
             }
         }
         let walks = job.steps.contains(.walk)
         let asking = walks ? try await context.withUnconfiguredApps() : context
-        var limit = job.narrowing.limit
-        if !job.narrowing.leavesOutRows {
-            try await QueueStep(context: asking, part: .owed, held: true).run(limit: &limit)
+        var limit = job.filters.limit
+        if !job.filters.leavesOutRows {
+            try await QueueStep(context: asking, part: .pending, held: true).run(limit: &limit)
         }
         if walks {
             try await askAboutRows(in: asking, limit: &limit)
@@ -171,10 +171,10 @@ package struct Reconciler: Sendable {
             // work again now.
             log("recover.again", ["app": "\(app.bundleID)"])
             recovered[app] = try await RecoverStep(context: context, app: app).run()
-            try await QueueStep(context: asking, part: .owed, held: true).run(limit: &limit)
+            try await QueueStep(context: asking, part: .pending, held: true).run(limit: &limit)
         }
-        if !job.narrowing.leavesOutRows {
-            try await QueueStep(context: asking, part: .owed, held: false).run(limit: &limit)
+        if !job.filters.leavesOutRows {
+            try await QueueStep(context: asking, part: .pending, held: false).run(limit: &limit)
         }
         try await AskAgainStep(context: context).run()
         if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
@@ -185,14 +185,14 @@ package struct Reconciler: Sendable {
         in context: RunContext, limit: inout Int?
     ) async throws {
         // Rows that the command names are checked, whether or not they are due.
-        guard case .delta(let settings) = job.coverage, job.narrowing.ids == nil else {
+        guard case .delta(let settings) = job.coverage, job.filters.ids == nil else {
             log("walk.begin", [:])
             return try await WalkStep(context: context).run()
         }
         let counts = try await ScheduleStep(context: context, settings: settings).run()
         let total = counts.due.values.reduce(0, +)
-        if job.narrowing.leavesOutRows {
-            try await QueueStep(context: context, part: .owed, held: true).run(limit: &limit)
+        if job.filters.leavesOutRows {
+            try await QueueStep(context: context, part: .pending, held: true).run(limit: &limit)
         }
         try await QueueStep(context: context, part: .due, held: true, total: total)
             .run(limit: &limit)

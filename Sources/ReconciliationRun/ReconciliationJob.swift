@@ -12,18 +12,18 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var planSource = PlanSource.judgement
     package var steps: [Step]
     package var mode: RunMode
-    /// Which rows are asked about.
+    /// Which rows are checked.
     package var coverage = Coverage.full
     /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
     package var failOn: Severity?
     /// Whether only findings count for `failOn` that no earlier run has reported as open.
     package var failsOnNewAlone = false
     package var maxDurationMilliseconds: Int64
-    /// `now` in it is set anew for each judgement.
+    /// `now` in it is set again for each judgement.
     package var policy: Policy
     package var guards: GuardLimits
     package var recover: RecoverSettings
-    package var narrowing: Narrowing
+    package var filters: RunFilters
     /// Guards that are lifted for this run alone, and why.
     package var liftedGuards: [GuardName: String] = [:]
     /// How many subscriptions are corrected and asked about again before the others; `nil` for
@@ -43,7 +43,7 @@ package struct ReconciliationJob: Hashable, Sendable {
     package init(
         name: String, steps: [Step], mode: RunMode, failOn: Severity?,
         maxDurationMilliseconds: Int64, policy: Policy, guards: GuardLimits,
-        recover: RecoverSettings, narrowing: Narrowing = Narrowing()
+        recover: RecoverSettings, filters: RunFilters = RunFilters()
     ) {
         self.name = name
         self.steps = steps
@@ -53,7 +53,7 @@ package struct ReconciliationJob: Hashable, Sendable {
         self.policy = policy
         self.guards = guards
         self.recover = recover
-        self.narrowing = narrowing
+        self.filters = filters
     }
 
     /// Compares times as far as the company's columns keep them.
@@ -93,7 +93,7 @@ package struct RecoverSettings: Hashable, Sendable {
 }
 
 /// The part of the rows that a run was told to look at.
-package struct Narrowing: Hashable, Sendable {
+package struct RunFilters: Hashable, Sendable {
     /// Only these original transaction ids; `nil` for all.
     package var ids: Set<String>?
     /// At most this many rows.
@@ -124,7 +124,7 @@ package struct Narrowing: Hashable, Sendable {
         self.apps = apps
     }
 
-    package var isNarrowed: Bool { leavesOutRows || apps != nil }
+    package var isPartial: Bool { leavesOutRows || apps != nil }
 
     /// Whether it leaves out rows of an app that it includes: a part of the rows says nothing about a
     /// whole notification history.
@@ -142,7 +142,7 @@ package struct Narrowing: Hashable, Sendable {
     }
 
     /// FNV-1a over the id's bytes: the same on every machine and in every version, so that the
-    /// parts of one night's run never overlap and leave nothing out.
+    /// parts of one run's run never overlap and leave nothing out.
     private static func bucket(of id: String, count: Int) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in id.utf8 {
@@ -183,7 +183,7 @@ package enum RunLimits {
     /// How much is stored in one transaction: this much keeps the lock for about 15 ms, while a page of first
     /// fills with six periods each kept it for 60.
     package static let writesPerStage = 800
-    /// How long what was judged may wait to be staged.
+    /// How long what was checked may wait to be staged.
     package static let longestUnstaged = Duration.seconds(1)
     /// Findings whose causes are looked for and stored together.
     package static let findingsPerPage = 500
@@ -201,7 +201,7 @@ package enum RunLimits {
     package static let notificationPagesPerSweep = 500_000
     /// How often a sweep starts again because its page token ended.
     package static let notificationSweepRestarts = 3
-    /// Apple keeps notifications this long, less a margin for its clock and ours.
+    /// Apple keeps notifications this long, less a margin for its clock and trueup's.
     package static let notificationDaysProduction: Int64 = 180
     package static let notificationDaysSandbox: Int64 = 30
     package static let notificationMarginMilliseconds: Int64 = 10 * 60 * 1000

@@ -81,7 +81,7 @@ package struct AuditResult: Hashable, Sendable {
 
     /// Whether nothing is wrong but that all evidence leads to a root which only the reports name.
     ///
-    /// Beside evidence under a trusted root, such a root is a sign of tampering.
+    /// Next to evidence under a trusted root, such a root is a sign of tampering.
     package var isUnproven: Bool {
         !isIntact && unknownRootCount == problemCount && roots.isEmpty
     }

@@ -11,7 +11,7 @@ package struct ReportContext: Hashable, Sendable {
     package var isPlanOnly: Bool
     /// The identity of the database that the run is stored in; `nil` where it is not known.
     package var database: String?
-    /// Entries of the ledger that declare that it was restored; they stand in the manifest.
+    /// Entries of the ledger that declare that it was restored; they are in the manifest.
     package var declarations: [LedgerEntry] = []
     /// How long the settings keep what earlier runs listed; `nil` where it is not known.
     package var retentionMilliseconds: Int64?
@@ -149,7 +149,7 @@ extension Sequence<TrustedRoot> {
 extension ReportContext {
     /// Returns the notice that a reader must see before relying on a run, in one line.
     func notice(for header: RunHeader) -> String? {
-        let words = header.narrowing + [trustedRoots.notice].compactMap(\.self)
+        let words = header.filters + [trustedRoots.notice].compactMap(\.self)
         return words.isEmpty ? nil : words.joined(separator: "; ")
     }
 }
@@ -159,7 +159,7 @@ extension ReportSource {
     /// job under Apple's root.
     ///
     /// Every file of the report states it: as `notice` in heads and lines, as a last column in CSV.
-    /// The lines of `corrections.jsonl` are hashed ledger entries; there it stands in `actor`.
+    /// The lines of `corrections.jsonl` are hashed ledger entries; there it is in `actor`.
     var notice: String? { context.notice(for: summary.header) }
 
     /// The notice as a member of a JSON head; empty where there is none.
@@ -184,7 +184,7 @@ package enum ReportError: Error, Hashable, Sendable, CustomStringConvertible {
     case cannotCreate(String)
     /// A file could not be written to its end: full disk, I/O error (exit 74).
     ///
-    /// Nothing stands under a final name then, apart from what was complete before.
+    /// Nothing is under a final name then, apart from what was complete before.
     case notWritten(String)
     /// The stored run could not be read, or contradicts the folder (exit 70).
     case record(String)

@@ -25,14 +25,14 @@ package protocol RunRecord: Sendable {
         where isNeeded: (LedgerEntry) -> Bool, _ body: (ReportedCorrection) throws -> Void
     ) throws -> Int
 
-    /// Planned corrections of the pass with what became of them, by subscription key.
+    /// Planned corrections of the checkpoint with what became of them, by subscription key.
     func forEachPlanned(_ body: (PlannedCorrection, CorrectionFate) throws -> Void) throws
 
     func forEachUndecided(_ body: (UndecidedRow) throws -> Void) throws
 
     func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws
 
-    /// Notifications read in this pass.
+    /// Notifications read in this checkpoint.
     func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws
 
     /// Entitlements that changed since the report before, by bundle, environment, customer and name.
@@ -42,6 +42,6 @@ package protocol RunRecord: Sendable {
     /// the tombstone of one that was erased.
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws
 
-    /// Runs of the same job and mode that judged rows and began before this one, oldest first.
+    /// Runs of the same job and mode that checked rows and began before this one, oldest first.
     func forEachEarlierRun(since first: Timestamp, _ body: (EarlierRun) throws -> Void) throws
 }

@@ -16,7 +16,7 @@ struct CSVSyntax {
     private var fieldsOfRecord: [RawField] = []
     private var problem: String?
 
-    /// Reads the header; the columns may stand in any order, each once.
+    /// Reads the header; the columns may be in any order, each once.
     init(
         header buffer: inout RecordBuffer, required: [Int]
     ) throws(RowFileError) {

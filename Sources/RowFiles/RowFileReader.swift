@@ -114,7 +114,7 @@ package enum RowFormat: Hashable, Sendable {
     case csv
     case jsonLines
 
-    /// By the ending of the name, else by the first byte: JSON Lines begin with `{`.
+    /// By the ending of the name, otherwise by the first byte: JSON Lines begin with `{`.
     static func of(path: String, firstByte: UInt8?) -> RowFormat {
         let name = path.lowercased()
         if name.hasSuffix(".csv") { return .csv }
@@ -195,7 +195,7 @@ struct AppResolution {
 package struct BadLine: Error, Hashable, Sendable {
     /// Counted from 1; the first line of a record that spans several.
     package var line: Int
-    /// A clause for the person who mends the file; it may quote a short piece of the line.
+    /// A clause for the person who fixes the file; it may quote a short piece of the line.
     package var reason: String
 
     package init(line: Int, reason: String) {

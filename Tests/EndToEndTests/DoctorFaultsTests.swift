@@ -27,14 +27,14 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     case jobsAreMissing = "there is no folder of jobs"
     case databaseIsForeign = "the database is another program's"
     case reportsAreAnothers = "the report folder is another database's"
-    case rowsAreStrangers = "half of the rows are of no configured app"
+    case rowsAreUnconfigured = "half of the rows are of no configured app"
 
     var testDescription: String { rawValue }
 
     /// What a run ends with.
     var status: Int32 {
         switch self {
-        case .rowsAreStrangers: 4
+        case .rowsAreUnconfigured: 4
         case .reportsAreAFile, .reportsLeadNowhere, .dayIsAFile, .latestIsInTheWay,
             .reportLockIsAFolder:
             73
@@ -52,7 +52,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     /// Which line of `doctor` names it.
     var check: String {
         switch self {
-        case .rowsAreStrangers: "rows"
+        case .rowsAreUnconfigured: "rows"
         case .reportsAreAFile, .reportsLeadNowhere, .dayIsAFile, .latestIsInTheWay,
             .reportLockIsAFolder, .reportsAreLocked, .reportsAreAnothers:
             "reports"
@@ -218,7 +218,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
             try DatabaseQueue(path: path("other.sqlite")).write { db in
                 try db.execute(sql: "CREATE TABLE theirs (id INTEGER)")
             }
-        case .rowsAreStrangers:
+        case .rowsAreUnconfigured:
             try place.sql(
                 """
                 UPDATE subscriptions SET bundle_id = 'com.example.stranger'

@@ -128,10 +128,10 @@ import Testing
                 """)
         }
         try place.writeJob("recover", "settle: 0s", steps: "[recover]")
-        let owed = try estimate("recover", in: place)
+        let pending = try estimate("recover", in: place)
         // A row that is gone is nobody's question.
-        #expect(owed.questions == ["held_back": 1, "notification": 1])
-        #expect(owed.expected("subscription_statuses") == 2)
+        #expect(pending.questions == ["held_back": 1, "notification": 1])
+        #expect(pending.expected("subscription_statuses") == 2)
         try place.writeJob("nightly", "settle: 0s")
         let everybody = try estimate("nightly", in: place)
         let rows = try place.rows().count

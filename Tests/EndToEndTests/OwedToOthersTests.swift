@@ -44,14 +44,14 @@ import Testing
         for _ in 0..<6000 where try place.stored(found).isEmpty { usleep(10_000) }
         killed.send(signal: SIGKILL)
         #expect(killed.wait().status == 137)
-        let owed = Set(try place.stored(found).compactMap(\.first))
-        try #require(!owed.isEmpty)
+        let pending = Set(try place.stored(found).compactMap(\.first))
+        try #require(!pending.isEmpty)
         try await place.simulator.control(
             "/_simulator/faults", method: "POST", body: #"{"faults": []}"#)
 
         #expect([0, 2].contains(try place.run("run", "nightly").status))
         let told = try missed(place)
-        #expect(owed.isSubset(of: told.keys))
+        #expect(pending.isSubset(of: told.keys))
         #expect(Set(told.values) == ["corrected"])
         #expect([0, 2].contains(try place.run("run", "nightly").status))
         #expect(try missed(place).isEmpty)
@@ -95,7 +95,7 @@ import Testing
 
     @Test(arguments: [[], ["--limit", "100000"]])
     func `a row that the company mends after a check is looked at the next night`(
-        narrowing: [String]
+        filters: [String]
     ) throws {
         let place = try place("expiry")
         try place.folder.write(
@@ -116,7 +116,7 @@ import Testing
                     + "WHERE status = 2")
         }
         try write(days: 3)
-        #expect(try place.run(["check", "nightly"] + narrowing).status == 2)
+        #expect(try place.run(["check", "nightly"] + filters).status == 2)
         try #require(!place.reportLines("discrepancies.jsonl").isEmpty)
         try write(days: -3)
         let night = try place.run("run", "nightly")

@@ -48,14 +48,14 @@ import Testing
         let outbox = try Outbox(subscriptions, at: Self.start)
         let destination = ScriptedDestination(concurrency: concurrency) { _ in .accepted }
         let summary = try await round(outbox, destination)
-        #expect(summary.told == 40)
+        #expect(summary.delivered == 40)
         #expect(!summary.isIncomplete)
         #expect(destination.arrived.sorted() == Array(1...40))
         for subscription in 0..<7 {
             let own = destination.arrived.filter { Int($0 - 1) % 7 == subscription }
             #expect(own == own.sorted())
         }
-        #expect(try await round(outbox, destination).told == 0)
+        #expect(try await round(outbox, destination).delivered == 0)
         #expect(destination.arrived.count == 40)
     }
 
@@ -87,7 +87,7 @@ import Testing
         }
         let first = try await round(outbox, destination)
         #expect(destination.arrived == [1, 2, 4])
-        #expect(first.told == 2)
+        #expect(first.delivered == 2)
         #expect(first.failed == 1)
         #expect(first.isIncomplete)
         _ = try await round(outbox, destination, minutes: 5)
@@ -110,7 +110,7 @@ import Testing
         #expect(try await round(outbox, destination, minutes: 4).failed == 0)
         #expect(destination.arrived.count == 3)
         isWell.store(true, ordering: .relaxed)
-        #expect(try await round(outbox, destination, minutes: 5).told == 50)
+        #expect(try await round(outbox, destination, minutes: 5).delivered == 50)
     }
 
     @Test func `is not stopped by single events that fail`() async throws {
@@ -119,7 +119,7 @@ import Testing
             event.ledgerEntry % 3 == 0 ? .failed("answered 422") : .accepted
         }
         let summary = try await round(outbox, destination)
-        #expect(summary.told == 20)
+        #expect(summary.delivered == 20)
         #expect(summary.failed == 10)
         #expect(summary.end == .nothingDue)
     }
@@ -161,17 +161,17 @@ import Testing
     }
 
     @Test func `is nothing where there is nothing`() {
-        #expect(sentence { $0.totals.told = 900 } == nil)
+        #expect(sentence { $0.totals.delivered = 900 } == nil)
     }
 
     @Test func `counts what was told`() {
-        #expect(sentence { $0.told = 59 } == "delivered 59 of 59 events")
-        #expect(sentence { $0.told = 1 } == "delivered 1 of 1 event")
+        #expect(sentence { $0.delivered = 59 } == "delivered 59 of 59 events")
+        #expect(sentence { $0.delivered = 1 } == "delivered 1 of 1 event")
     }
 
     @Test func `says what waits, why, and until when`() {
         let text = sentence {
-            $0.told = 47
+            $0.delivered = 47
             $0.failed = 3
             $0.end = .receiverFails
             $0.totals.waiting = 12

@@ -13,7 +13,7 @@ import Testing
                 sweepMilliseconds: 30 * 24 * World.hour,
                 sweepEndedMilliseconds: 180 * 24 * World.hour,
                 sample: .rows(0)))
-        job.narrowing = Narrowing(apps: [app])
+        job.filters = RunFilters(apps: [app])
     }
 
     /// A world with rows of another app, too.

@@ -161,11 +161,11 @@ import Testing
             try await world.night("check-\(night)", after: night * 25 + 1) { job in
                 change(&job)
                 job.mode = .check
-                job.narrowing.limit = 2
+                job.filters.limit = 2
             }
             try await world.night("few-\(night)", after: night * 25 + 2) { job in
                 change(&job)
-                job.narrowing.limit = 1
+                job.filters.limit = 1
             }
             night += 1
         }

@@ -107,17 +107,17 @@ import Testing
         case .limited:
             job = {
                 change(&$0)
-                $0.narrowing.limit = number
+                $0.filters.limit = number
             }
         case .sharded:
             job = {
                 change(&$0)
-                $0.narrowing.shard = .init(number: 1 + number % 4, count: 4)
+                $0.filters.shard = .init(number: 1 + number % 4, count: 4)
             }
         case .named:
             job = {
                 change(&$0)
-                $0.narrowing.ids = [World.id(number), World.id(number + 9)]
+                $0.filters.ids = [World.id(number), World.id(number + 9)]
             }
         case .checked:
             job = {

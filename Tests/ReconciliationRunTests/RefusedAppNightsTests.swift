@@ -101,7 +101,7 @@ import Testing
         let world = Self.world(with: "com.example.zzz")
         world.apple.change { $0.denial = "The key is revoked." }
         let conclusion = try await world.night("run-1") {
-            $0.narrowing = Narrowing(apps: [World.app])
+            $0.filters = RunFilters(apps: [World.app])
         }
         #expect(conclusion.exitStatus == .denied)
         #expect(!conclusion.closesPass)

@@ -72,8 +72,8 @@ struct World {
             runID: runID, job: job.name, mode: job.mode, started: now,
             apps: [Self.app] + others.map(\.app),
             actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
-            narrowing: Self.words(of: job.narrowing), notFoundConfirmations: 3)
-        let asksEverybody = job.coverage == .full || job.narrowing.ids != nil
+            filters: Self.words(of: job.filters), notFoundConfirmations: 3)
+        let asksEverybody = job.coverage == .full || job.filters.ids != nil
         header.coversEveryRow =
             asksEverybody && job.steps.contains(.walk) && job.planSource == .judgement
         let stores = [apple] + others
@@ -87,9 +87,9 @@ struct World {
     }
 
     /// A narrowing to apps alone is told from others by its words.
-    private static func words(of narrowing: Narrowing) -> [String] {
-        let apps = (narrowing.apps ?? []).sorted().map { RunHeader.appNarrowing + $0.bundleID }
-        return (narrowing.leavesOutRows ? ["narrowed"] : []) + apps
+    private static func words(of filters: RunFilters) -> [String] {
+        let apps = (filters.apps ?? []).sorted().map { RunHeader.appFilterPrefix + $0.bundleID }
+        return (filters.leavesOutRows ? ["narrowed"] : []) + apps
     }
 
     static var job: ReconciliationJob {

@@ -29,7 +29,7 @@ import Testing
 
     @Test func `states a narrowing in every line`() throws {
         var run = try Samples.run()
-        run.runSummary.header.narrowing = ["limit 100", "shard 1/4"]
+        run.runSummary.header.filters = ["limit 100", "shard 1/4"]
         _ = try folder.report(run)
         let findings = try folder.text("latest/discrepancies.csv").split(separator: "\r\n")
         #expect(findings[0].hasSuffix(",notice"))

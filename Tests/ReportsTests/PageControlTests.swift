@@ -141,7 +141,7 @@ import Testing
         var run = try Self.run()
         var old = EarlierRun(
             runID: "20261118T031704Z-000001", started: Samples.time("2026-11-18T03:17:04Z"),
-            exitStatus: .ok, isNarrowed: false, totals: RunTotals(), calls: 40)
+            exitStatus: .ok, isPartial: false, totals: RunTotals(), calls: 40)
         old.callsByEndpoint = ["subscription_statuses": 40]
         var last = old
         last.runID = "20261119T031704Z-000001"

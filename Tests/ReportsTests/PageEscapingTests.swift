@@ -30,7 +30,7 @@ import Testing
         run.runSummary.header.job = text
         run.runSummary.header.actor = text
         run.runSummary.header.apps = [AppIdentity(bundleID: text, environment: .production)]
-        run.runSummary.header.narrowing = [text]
+        run.runSummary.header.filters = [text]
         run.runSummary.conclusion.messages = [text]
         run.runSummary.conclusion.limits = [text]
         run.runSummary.conclusion.calls = [CallCount(endpoint: text, result: text, calls: 1)]
@@ -90,7 +90,7 @@ import Testing
         run.earlier = [
             EarlierRun(
                 runID: text, started: Samples.started.adding(milliseconds: -86_400_000),
-                exitStatus: .ok, isNarrowed: false, totals: RunTotals(), calls: 1,
+                exitStatus: .ok, isPartial: false, totals: RunTotals(), calls: 1,
                 figures: RunFigures(
                     kinds: [text: 1],
                     money: [

@@ -70,7 +70,7 @@ import Testing
         return EarlierRun(
             runID: "before-\(age)",
             started: Samples.started.adding(milliseconds: -age * 86_400_000),
-            exitStatus: status, isNarrowed: narrowed, totals: totals, calls: 77,
+            exitStatus: status, isPartial: narrowed, totals: totals, calls: 77,
             figures: RunFigures(kinds: ["expiry": findings], money: []))
     }
 

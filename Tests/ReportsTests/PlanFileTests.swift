@@ -61,7 +61,7 @@ import Testing
     @Test func `a plan without corrections is whole too and states its narrowing`() throws {
         var run = try Samples.run()
         run.planned = []
-        run.runSummary.header.narrowing = ["limit 100"]
+        run.runSummary.header.filters = ["limit 100"]
         let folder = try TemporaryFolder()
         _ = try folder.report(run)
         let text = try folder.text("latest/plan.json")

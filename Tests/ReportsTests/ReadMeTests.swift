@@ -184,7 +184,7 @@ import Testing
     @Test func `names every file of the folder and any narrowing`() throws {
         let folder = try TemporaryFolder()
         var run = try Samples.run()
-        run.runSummary.header.narrowing = ["limit 100", "shard 1/4"]
+        run.runSummary.header.filters = ["limit 100", "shard 1/4"]
         _ = try folder.report(run)
         let text = try folder.text("latest/README.txt")
         for name in try folder.names(in: "latest") { #expect(text.contains("\n  \(name) ")) }

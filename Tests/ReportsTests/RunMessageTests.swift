@@ -47,10 +47,10 @@ import Testing
     }
 
     @Test func `says for which apps a worker's run was`() throws {
-        let one = message { $0.header.narrowing = ["app com.a/production"] }
+        let one = message { $0.header.filters = ["app com.a/production"] }
         #expect(one.subject.hasPrefix("trueup nightly (com.a/production): "))
         #expect(try members(one)["apps"] as? [String] == ["com.a/production"])
-        let two = message { $0.header.narrowing = ["app com.a/production", "app com.b/sandbox"] }
+        let two = message { $0.header.filters = ["app com.a/production", "app com.b/sandbox"] }
         #expect(two.subject.hasPrefix("trueup nightly (2 apps): "))
         #expect(two.text.contains("\nApps     com.a/production, com.b/sandbox\n"), "\(two.text)")
         #expect(try members(message())["apps"] as? [String] == [])

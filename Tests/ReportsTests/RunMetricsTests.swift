@@ -46,7 +46,7 @@ import Testing
                 app: Self.app, endpoint: "subscription_statuses", calls: 45_000, limit: 180_000)
         ]
         standing.waitedMilliseconds = ["quota": 61_500]
-        standing.owed = 7
+        standing.pending = 7
         let samples = try samples(RunMetrics(summary(), standing).text)
         #expect(samples.keys.allSatisfy { $0.contains("{job=\"nightly\"") })
         let app = #"app="com.example.app",environment="Production""#
@@ -117,13 +117,13 @@ import Testing
 
     @Test func `name the apps of a run for some alone, in every sample`() throws {
         let text = RunMetrics(
-            summary { $0.header.narrowing = ["app com.a/production", "app com.b/sandbox"] },
+            summary { $0.header.filters = ["app com.a/production", "app com.b/sandbox"] },
             RunMetrics.Standing()
         ).text
         let common = #"{job="nightly",apps="com.a/production,com.b/sandbox""#
         #expect(try samples(text).keys.allSatisfy { $0.contains(common) })
         let other = RunMetrics(
-            summary { $0.header.narrowing = ["app com.a/production", "limit 1"] },
+            summary { $0.header.filters = ["app com.a/production", "limit 1"] },
             RunMetrics.Standing())
         #expect(!other.text.contains("apps="), "leaving out more, it is no worker's night")
     }
@@ -131,7 +131,7 @@ import Testing
     /// The file of a run for these apps.
     private func leave(_ apps: [String], in folder: TemporaryFolder) throws {
         let metrics = RunMetrics(
-            summary { $0.header.narrowing = apps.map { "app " + $0 } }, RunMetrics.Standing())
+            summary { $0.header.filters = apps.map { "app " + $0 } }, RunMetrics.Standing())
         try MetricsFile.write(metrics.text, in: folder.path, job: "nightly", apps: apps)
     }
 

@@ -9,26 +9,26 @@ import Testing
     }
 
     private func run(
-        strangers: Int, inFlight: Int = 0, undecided: Int = 0, differing: Int = 1_948
+        unconfigured: Int, inFlight: Int = 0, undecided: Int = 0, differing: Int = 1_948
     ) -> RunSummary {
         Situations.run([.incomplete]) {
             $0.totals.matched = 2_408
             $0.totals.discrepant = differing
-            $0.totals.excluded = [.appNotConfigured: strangers, .inFlight: inFlight]
+            $0.totals.excluded = [.appNotConfigured: unconfigured, .inFlight: inFlight]
             if undecided > 0 { $0.totals.undecided = [.unavailable: undecided] }
         }
     }
 
     @Test func `are the reason that the first line gives`() {
         #expect(
-            words(run(strangers: 115)).hasPrefix(
+            words(run(unconfigured: 115)).hasPrefix(
                 "Incomplete (exit status 3): 115 of 4,471 rows belong to no configured app, 1,948 "
                     + "differ"))
         #expect(
-            words(run(strangers: 1, differing: 0)).hasPrefix(
+            words(run(unconfigured: 1, differing: 0)).hasPrefix(
                 "Incomplete (exit status 3): 1 of 2,409 rows belongs to no configured app"))
         #expect(
-            words(run(strangers: 115, undecided: 3)).hasPrefix(
+            words(run(unconfigured: 115, undecided: 3)).hasPrefix(
                 "Incomplete (exit status 3): 3 of 4,474 rows not checked, 115 belong to no configured "
                     + "app, 1,948 differ"))
     }
@@ -57,18 +57,18 @@ import Testing
 
     @Test func `are told apart from rows in flight`() {
         #expect(
-            words(run(strangers: 115)).contains(
+            words(run(unconfigured: 115)).contains(
                 "excluded 115 of no configured app: never checked"))
         #expect(
-            words(run(strangers: 115, inFlight: 10)).contains(
+            words(run(unconfigured: 115, inFlight: 10)).contains(
                 "excluded 125 10 in flight, 115 of no configured app"))
         #expect(
-            words(run(strangers: 0, inFlight: 10)).contains(
+            words(run(unconfigured: 0, inFlight: 10)).contains(
                 "excluded 10 in flight: Apple signed them"))
     }
 
     @Test func `are not asked again by running the job again`() {
-        let alone = words(run(strangers: 115))
+        let alone = words(run(unconfigured: 115))
         #expect(!alone.contains("Run the job again"))
         #expect(!alone.contains("undecided.csv"))
         #expect(
@@ -76,13 +76,13 @@ import Testing
                 "115 rows belong to no configured app, and no run checks them. Add their app "
                     + "(bundle_id and environment) to apps in the settings, or correct these columns "
                     + "where they name the wrong one."))
-        let both = words(run(strangers: 115, undecided: 3))
+        let both = words(run(unconfigured: 115, undecided: 3))
         #expect(both.contains("Run the job again: it checks the rows that were not checked."))
         #expect(both.contains("115 rows belong to no configured app, and no run"))
     }
 
     @Test func `without them and with all judged, what is missing is said by the messages`() {
-        let summary = run(strangers: 0)
+        let summary = run(unconfigured: 0)
         #expect(!words(summary).contains("undecided.csv"))
         #expect(words(summary).contains("Run the job again: it reads and checks what is left."))
     }

@@ -179,7 +179,7 @@ import Testing
             let sentence = String(repeating: "several words and ", count: 30)
             summary.conclusion.messages = [sentence, word]
             summary.conclusion.limits = [sentence]
-            summary.header.narrowing = [sentence]
+            summary.header.filters = [sentence]
             summary.header.apps = (0..<9).map {
                 AppIdentity(bundleID: "com.example.application\($0)", environment: .sandbox)
             }

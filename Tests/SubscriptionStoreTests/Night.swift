@@ -20,7 +20,7 @@ struct Night {
         RunHeader(
             runID: id, job: job, mode: mode, started: Timestamp(unixMilliseconds: milliseconds),
             apps: [app], actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
-            narrowing: [], notFoundConfirmations: 3)
+            filters: [], notFoundConfirmations: 3)
     }
 
     static func begin(_ store: SQLiteStore, _ run: RunHeader) async throws -> Night {

@@ -43,14 +43,14 @@ struct EndpointLimiter {
     private var rate: AdaptiveRate
     private var breaker: CircuitBreaker
     private var orderedPace = OrderedPace()
-    /// When the first request was held by a pause that people ordered and that goes on.
+    /// When the first request was held by a pause that people ordered and that continues.
     private var heldSince: Duration?
     /// Until when Apple wants no request after a 429.
     private(set) var pausedUntil: Duration = .zero
     private var postponedUntil: Duration = .zero
     private var usedUpUntil: Duration = .zero
-    /// The last rate that people were told of.
-    private var toldRate: Double
+    /// The last rate that people were notified of.
+    private var reportedRate: Double
     private(set) var lastFault = ""
     /// The last request that Apple answered.
     private var answered: HTTPRequest?
@@ -62,8 +62,8 @@ struct EndpointLimiter {
 
     /// The longest pause during that time.
     ///
-    /// Short, so that a hundred requests which fail by themselves cost minutes and not the night,
-    /// and still no more than twenty calls a minute.
+    /// Short, so that a hundred requests which fail by themselves cost minutes and not the run, and
+    /// still no more than twenty calls a minute.
     static let longestPauseInDoubt: Duration = .seconds(3)
 
     /// A limiter of an endpoint that is assumed to work.
@@ -77,10 +77,10 @@ struct EndpointLimiter {
         bucket = TokenBucket(limitPerSecond: requestsPerSecond)
         rate = AdaptiveRate(configuredPerSecond: requestsPerSecond)
         breaker = CircuitBreaker(patience: patience, deadline: deadline)
-        toldRate = requestsPerSecond
+        reportedRate = requestsPerSecond
     }
 
-    /// Whether the endpoint works as far as is known; requests that fail are not held back.
+    /// Whether the endpoint works as far as is known; requests that fail are not deferred.
     var isBreakerClosed: Bool { breaker.isClosed }
 
     /// Whether a request whose connection was lost may be repeated silently.
@@ -184,16 +184,16 @@ struct EndpointLimiter {
         rate.perSecond(at: pausedUntil) / rate.configuredPerSecond
     }
 
-    /// A rate that people have not been told of: halved, or whole again.
+    /// A rate that people have not been notified of: halved, or whole again.
     ///
     /// The many steps of the slow recovery are no news.
     mutating func rateNews(at now: Duration) -> (perSecond: Double, configured: Double)? {
         let configured = rate.configuredPerSecond
         let present = rate.perSecond(at: max(now, pausedUntil))
-        guard present < toldRate || (present >= configured && toldRate < configured) else {
+        guard present < reportedRate || (present >= configured && reportedRate < configured) else {
             return nil
         }
-        toldRate = present
+        reportedRate = present
         return (present, configured)
     }
 
@@ -239,7 +239,7 @@ package struct PaceOrder: Hashable, Sendable {
     /// seen by it.
     static let interval: Duration = .milliseconds(500)
 
-    /// Nothing is asked until this is taken back.
+    /// Nothing is asked until this order is withdrawn.
     package var isPaused: Bool
     /// For each endpoint; a rate above the configured one changes nothing.
     package var requestsPerSecond: Double?
@@ -299,7 +299,7 @@ struct PerEndpoint<Value> {
 
     subscript(endpoint: Endpoint) -> Value { values[endpoint.position] }
 
-    /// Changes a value where it stands.
+    /// Changes a value where it is.
     mutating func update<Result>(
         _ endpoint: Endpoint, _ change: (inout Value) -> Result
     ) -> Result {
@@ -310,7 +310,7 @@ struct PerEndpoint<Value> {
 extension PerEndpoint: Sendable where Value: Sendable {}
 
 extension Endpoint {
-    /// Where it stands in `allCases`.
+    /// Where it is in `allCases`.
     fileprivate var position: Int {
         switch self {
         case .subscriptionStatuses: 0

@@ -18,7 +18,7 @@ package final class PacedRequests: APISending {
     let hear: @Sendable (PacingNotice) -> Void
     /// Returns the pace that people have ordered; called before every request.
     let order: @Sendable () -> PaceOrder
-    /// `nil` where nobody else uses the same quota: the limiters count what this process does.
+    /// `nil` where no other process uses the same quota: the limiters count what this process does.
     let booked: BookedCalls?
     let gates: PerEndpoint<ConcurrencyGate>
     let state: Mutex<RequestState>
@@ -148,7 +148,7 @@ extension PacedRequests {
     ///
     /// The token is made when the request is sent, however long it waited, and differs from
     /// `refusedToken`, which Apple refused. The result contains the used token, in case that it is
-    /// refused, too.
+    /// refused as well.
     func attempt(
         _ message: HTTPRequest, at endpoint: Endpoint, refusedToken: String?,
         _ progress: inout RequestState.Progress
@@ -178,7 +178,7 @@ extension PacedRequests {
             after: attempt, await exchange(sent, token: token), &progress)
         if let refusal { await booked?.keep(refusal, of: endpoint) }
         guard start.isCheck else { return (step, token) }
-        // Nobody uses the answer to a check; now the call itself is tried.
+        // The answer is not used to a check; now the call itself is tried.
         if case .renewToken = step { return (step, token) }
         return (.again, token)
     }
@@ -256,7 +256,7 @@ extension PacedRequests {
                 try await wait(until: until)
             case .paused(let until), .usedUp(let until):
                 try await waitAsOrdered(until: until)
-            // The deadline goes on, and ends a paused run as it ends any other.
+            // The deadline continues, and ends a paused run as it ends any other.
             case .held(let until): try await wait(until: until)
             case .slot(let slot):
                 try await wait(for: slot, of: endpoint, at: now)
@@ -326,7 +326,7 @@ extension PacedRequests {
         }
         if let start = try startNow(endpoint) { return .starting(start) }
         state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
-        booked?.putBack(endpoint)
+        booked?.giveBack(endpoint)
         return nil
     }
 

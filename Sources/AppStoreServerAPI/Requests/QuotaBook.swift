@@ -31,7 +31,7 @@ package protocol QuotaBook: Sendable {
 /// The books could not be read or written; the text says why.
 package struct QuotaBookFailure: Error, Hashable, Sendable {
     package var text: String
-    /// Set where the run must end with it, because nobody knows what other workers have booked.
+    /// Set where the run must end with it, because it is not known what other workers have booked.
     package var end: StoreError?
 
     package init(_ text: String) {
@@ -68,7 +68,7 @@ final class BookedCalls: Sendable {
 
     fileprivate struct State {
         var left = PerEndpoint<QuotaGrant?> { _ in nil }
-        /// The booking under way; everybody else waits for its end instead of booking, too.
+        /// The booking under way; everybody else waits for its end instead of booking as well.
         var bookings: [Endpoint: Task<Permission, Never>] = [:]
     }
 
@@ -108,7 +108,7 @@ final class BookedCalls: Sendable {
     }
 
     /// A call that was taken is not made after all.
-    func putBack(_ endpoint: Endpoint) {
+    func giveBack(_ endpoint: Endpoint) {
         let bucket = currentBucket
         // Of an earlier bucket, it counts as made.
         state.withLock { state in

@@ -66,8 +66,8 @@ struct RequestState {
     var crowded: Set<Endpoint> = []
     var budget = RetryBudget()
     var generator: SeededGenerator
-    /// Where a wait ends that people were told of last.
-    var toldWaits: [Endpoint: Duration] = [:]
+    /// Where a wait ends that people were notified of last.
+    var reportedWaits: [Endpoint: Duration] = [:]
     /// How many failed calls were made again.
     var retries: [Endpoint: Int] = [:]
     /// Answers 429 that later processes have to know of.
@@ -430,7 +430,7 @@ extension RequestState {
     /// Waits for the share of the quota up to this long are part of an even pace, and not told.
     ///
     /// The window of an hour moves on in steps of this length.
-    private static let untoldWait: Duration = .seconds(2 * QuotaWindow.bucketSeconds)
+    private static let shortestReportedWait: Duration = .seconds(2 * QuotaWindow.bucketSeconds)
     /// An end that moved by less than this is the same wait.
     private static let sameEnd: Duration = .seconds(1)
 
@@ -472,13 +472,15 @@ extension RequestState {
     ) {
         switch reason {
         case .rateLimited, .postponed: break
-        case .quotaUsedUp: guard end - now > Self.untoldWait else { return }
+        case .quotaUsedUp: guard end - now > Self.shortestReportedWait else { return }
         case .slowTurn:
-            // Whoever comes later waits for a later turn; the run goes on with the first.
-            guard end - now > Self.untoldWait, toldWaits[endpoint] == nil else { return }
+            // Whoever comes later waits for a later turn; the run continues the first.
+            guard end - now > Self.shortestReportedWait, reportedWaits[endpoint] == nil else {
+                return
+            }
         }
-        if let told = toldWaits[endpoint], end <= told + Self.sameEnd { return }
-        toldWaits[endpoint] = end
+        if let reported = reportedWaits[endpoint], end <= reported + Self.sameEnd { return }
+        reportedWaits[endpoint] = end
         let wait = PacingWait(
             reason: reason, until: wallClock.adding(end - now),
             isPastDeadline: deadline.map { end > $0 } ?? false)

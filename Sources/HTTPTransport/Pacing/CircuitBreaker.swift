@@ -15,7 +15,7 @@ package struct CircuitBreaker: Sendable {
         case refuse
     }
 
-    /// A change of the endpoint's state that people should be told of.
+    /// A change of the endpoint's state that people should be notified of.
     package enum Change: Hashable, Sendable {
         /// It does not work: when the next probe is sent, and when it is given up.
         case waits(until: Duration, givesUpAt: Duration)

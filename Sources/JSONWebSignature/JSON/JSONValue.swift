@@ -45,7 +45,7 @@ package struct JSONValue: Sendable {
         return JSONNumber.integer(document.bytes[range], roundsDown: true)
     }
 
-    /// The value as it stands in the JSON text.
+    /// The value as it is in the JSON text.
     package var source: String {
         String(decoding: document.bytes[sourceRange], as: UTF8.self)
     }
@@ -92,10 +92,9 @@ package struct JSONValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value without the white space between its parts; texts and numbers exactly as they
-    /// stand.
+    /// The value without the white space between its parts; texts and numbers exactly as they are.
     ///
-    /// - Parameter replacing: What stands in place of a value, by its path (member names and array
+    /// - Parameter replacing: What is in place of a value, by its path (member names and array
     ///   indexes joined by dots); `nil` keeps it.
     /// - Returns: One line of JSON.
     package func compact(

@@ -59,7 +59,7 @@ package final class JWSVerifier: Sendable {
     ///
     /// - Parameters: - jws: The JWS. - signedDate: Reads the date of signing, in UNIX milliseconds,
     ///   from a payload whose signature and chain are valid; `nil` for a payload without one, which
-    ///   is judged at the present time.
+    ///   is checked at the present time.
     /// - Returns: The verified JWS.
     /// - Throws: Why the JWS is refused.
     package func verify(
@@ -219,8 +219,8 @@ package final class JWSVerifier: Sendable {
 
 /// The digests of payloads whose signature was found to be valid, up to a number.
 ///
-/// A payload's digest covers its header with the certificates, and its signature, so the same digest
-/// is the same check. Full, it forgets all of them and begins anew.
+/// A payload's digest covers its header with the certificates, and its signature, so the same
+/// digest is the same check. Full, it forgets all of them and begins again.
 final class RememberedSignatures: Sendable {
     private let limit: Int
     private let digests = Mutex(Set<SHA256Digest>())

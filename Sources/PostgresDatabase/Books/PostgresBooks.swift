@@ -5,7 +5,7 @@ import Synchronization
 /// Books of one name in our schema of a PostgreSQL database.
 ///
 /// Each call is a short transaction under limits of its own, or several; nothing is kept in the
-/// session between them, so that PgBouncer may stand between in transaction mode. Calls block.
+/// session between them, so that PgBouncer may be between in transaction mode. Calls block.
 package final class PostgresBooks: Sendable {
     let keeper: Mutex<SessionKeeper>
     let schema: BooksSchema
@@ -20,8 +20,8 @@ package final class PostgresBooks: Sendable {
     /// - Parameters:
     ///   - connector: Opens sessions; books need one of their own.
     ///   - schema: The tables that they have.
-    ///   - name: Which books: those of several workers stand beside each other.
-    ///   - holder: Who works, for whoever is refused.
+    ///   - name: Which books: those of several workers are next to each other.
+    ///   - holder: Who works, for a caller that is refused.
     ///   - machine: Machine and file of the copy. Its lock keeps two runs of one copy apart, so a run
     ///     that held the books from there has died.
     ///   - lifetimeMilliseconds: How long a holder may not be heard of.
@@ -47,10 +47,10 @@ package final class PostgresBooks: Sendable {
 
     // MARK: - Whose they are
 
-    /// Which books stand there.
+    /// Which books are there.
     ///
     /// - Returns: `nil` for none.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where no one answers.
     package func state() throws(StoreError) -> BooksState? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
@@ -104,7 +104,7 @@ package final class PostgresBooks: Sendable {
                 + "(`store.books: postgres:NAME`).")
     }
 
-    /// - Returns: Who has the books, where it is somebody else.
+    /// - Returns: Who has the books, where it is another program.
     func claim(in session: any ServerSession) throws(ServerFailure) -> String? {
         let taken = try session.run(
             """
@@ -130,7 +130,7 @@ package final class PostgresBooks: Sendable {
     /// Who writes the books from another machine now.
     ///
     /// - Returns: Who, and since when; `nil` for nobody.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where no one answers.
     package func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
@@ -166,7 +166,7 @@ package final class PostgresBooks: Sendable {
 
     // MARK: - Whole books
 
-    /// Begins books beside those that stand there; they count once `conclude` is called.
+    /// Begins books next to those that are there; they count once `conclude` is called.
     ///
     /// - Parameters:
     ///   - identity: What their ledger and reports carry.
@@ -199,7 +199,8 @@ package final class PostgresBooks: Sendable {
     /// The name of a transaction.
     static func newName() -> String { UUID().uuidString.lowercased() }
 
-    /// Puts the books that were begun in the place of those that stood there, whose rows are deleted.
+    /// Puts the books that were begun in the place of those that were there, whose rows are
+    /// deleted.
     ///
     /// - Parameter state: As the last commit left them.
     /// - Throws: `StoreError` where nothing is changed, or where old rows are left, which do no harm.
@@ -256,8 +257,9 @@ extension PostgresBooks {
     /// reads.
     ///
     /// - Parameter mayWrite: Whether it would write them.
-    /// - Returns: What it is and what mends it; `nil` for nothing, and where no books stand there yet.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Returns: What it is and what fixes it; `nil` for nothing, and where no books are there
+    ///   yet.
+    /// - Throws: `StoreError` where no one answers.
     package func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
         try keeper.withLock { keeper throws(StoreError) in
             let version = try keeper.booksVersion()
@@ -275,8 +277,8 @@ extension PostgresBooks {
         }
     }
 
-    /// Reasons, names and messages are of any language; a server with a narrow encoding refuses them
-    /// in the middle of a night.
+    /// Reasons, names and messages are of any language; a server with a narrow encoding refuses
+    /// them in the middle of a run.
     private static func obstacleOfEncoding(
         _ session: any ServerSession
     ) throws(ServerFailure) -> String? {
@@ -365,7 +367,7 @@ package final class PostgresBooksReading: Sendable {
     private let books: PostgresBooks
     /// With an open transaction; `nil` where each page is one of its own.
     private let session: (any ServerSession)?
-    /// Which books stand there; `nil` for none.
+    /// Which books are there; `nil` for none.
     package let state: BooksState?
     private let hasMoved = Atomic<Bool>(false)
 
@@ -497,9 +499,9 @@ extension PostgresBooks {
     /// The outcome of a transaction.
     private enum Outcome {
         case done
-        /// Somebody else has changed the books.
+        /// Another program has changed the books.
         case isPast
-        /// They have a transaction of ours that was given up without an answer.
+        /// They have a transaction of trueup's that was given up without an answer.
         case isOurs
     }
 

@@ -1,7 +1,8 @@
 package import Subscriptions
 import Synchronization
 
-/// The calls to Apple of all workers on a database, in a table of ours, booked before they are made.
+/// The calls to Apple of all workers on a database, in a table of trueup's, booked before they are
+/// made.
 ///
 /// They are counted by the server's clock, because those of workers differ. What is booked and never
 /// made, as by a worker that was killed, counts for its hour. Its calls block.
@@ -34,7 +35,7 @@ package final class SharedCalls: Sendable {
         try state.withLock { state throws(StoreError) in try state.keeper.bringUpToDate() }
     }
 
-    /// Whether the tables are there and may be written, as it stands: for a run that only looks, which
+    /// Whether the tables are there and may be written at present: for a run that only looks, which
     /// makes nothing in a company's database.
     ///
     /// - Returns: `false` before the first job that writes, and for a user who may only read.
@@ -63,7 +64,7 @@ package final class SharedCalls: Sendable {
         }
     }
 
-    /// Books calls, and takes back those of the last booking that are not going to be made.
+    /// Books calls, and returns those of the last booking that are not going to be made.
     ///
     /// - Parameters:
     ///   - wanted: How many calls are wanted, at least one.
@@ -133,7 +134,7 @@ package final class SharedCalls: Sendable {
         }
     }
 
-    /// Takes back what is left of the last grant; what cannot be taken back counts as made.
+    /// Returns what is left of the last grant; what cannot be returned counts as made.
     ///
     /// - Parameters:
     ///   - unused: As granted.

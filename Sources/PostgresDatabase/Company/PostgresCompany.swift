@@ -3,11 +3,11 @@ import Synchronization
 
 /// The company's own table in PostgreSQL, read and written by its mapping.
 ///
-/// Reads and writes are short transactions under limits of their own. Nothing is kept in the session
-/// between them, so that PgBouncer may stand between in transaction mode.
+/// Reads and writes are short transactions under limits of their own. Nothing is kept in the
+/// session between them, so that PgBouncer may be between in transaction mode.
 package final class PostgresCompany: Sendable {
     let statements: MappedStatements
-    /// Whose entries in the ledger are ours: several books may correct one database.
+    /// Whose entries in the ledger are trueup's: several books may correct one database.
     let books: String
     let state: Mutex<State>
 
@@ -41,7 +41,7 @@ package final class PostgresCompany: Sendable {
     /// - Parameter fences: One for each app of the run.
     package func hold(_ fences: [LeaseFence]) { state.withLock { $0.fences = fences } }
 
-    /// How often a transaction was begun again that stood in another's way.
+    /// How often a transaction was begun again that was in another's way.
     package var repetitions: Int { state.withLock { $0.keeper.repetitions } }
 }
 
@@ -75,9 +75,9 @@ extension PostgresCompany {
             of: try read("counting rows without a key in \(mapping.table)", statement).first)
     }
 
-    /// The row of a key as it stands; `nil` for none.
+    /// The row of a key as it is; `nil` for none.
     ///
-    /// - Parameter key: Ours.
+    /// - Parameter key: In trueup's form.
     /// - Returns: The row.
     /// - Throws: `StoreError` when it cannot be read.
     package func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow? {
@@ -205,7 +205,7 @@ extension PostgresCompany {
     /// Nothing is declared: the ledger there keeps the entries of each books apart.
     ///
     /// - Parameters:
-    ///   - reason: Why, for whoever asks later.
+    ///   - reason: Why, for a caller that asks later.
     ///   - actor: Who declares it.
     ///   - now: When.
     /// - Returns: `nil`.
@@ -288,11 +288,11 @@ extension PostgresCompany {
         }
     }
 
-    /// Changes one row if it is as it was read; whatever became of it, the transaction goes on.
+    /// Changes one row if it is as it was read; whatever became of it, the transaction continues.
     ///
     /// - Parameter change: In our columns and forms.
     /// - Returns: What became of it.
-    /// - Throws: `StoreError` where the transaction cannot go on; nothing of it was written.
+    /// - Throws: `StoreError` where the transaction cannot continue; nothing of it was written.
     package func write(_ change: CompanyChange) throws(StoreError) -> CompanyWriteFate {
         guard isPossible(change.key) else {
             return change.action == .insert
@@ -339,9 +339,9 @@ extension PostgresCompany {
 
 /// The work to do with the open transaction, and when a statement of it fails.
 ///
-/// A failed statement ends a transaction of PostgreSQL. Where the failure is about one value, or about
-/// another transaction that stood in the way, it is begun again and its changes are made once more:
-/// they must have the same outcomes as before, which were already returned.
+/// A failed statement ends a transaction of PostgreSQL. Where the failure is about one value, or
+/// about another transaction that was in the way, it is begun again and its changes are made once
+/// more: they must have the same outcomes as before, which were already returned.
 struct UnitWork {
     let company: PostgresCompany
     let doing: String
@@ -549,8 +549,8 @@ struct UnitWork {
             return failure.state == .notKept
                 ? failure.words : "\(failure.state): \(failure.words)"
         }
-        // What was asked before the write was asked about this row, too. A right that is missing to
-        // read is missing for every row.
+        // What was asked before the write was asked about this row as well. A right that is missing
+        // to read is missing for every row.
         return switch failure.state.meaning {
         case .value, .duplicate: "\(failure.state): \(failure.words)"
         default: nil

@@ -45,8 +45,8 @@ struct UnitStatements {
 
     /// Writes one change where its row is as it was read.
     ///
-    /// - Throws: A failure that `isOfOneRow` where the row does not stand as it was written: the
-    ///   transaction must be taken back.
+    /// - Throws: A failure that `isOfOneRow` where the row is not as it was written: the
+    ///   transaction must be rolled back.
     func write(_ change: CompanyChange) throws(ServerFailure) -> CompanyWriteFate {
         let standing = try rows(of: change.key)
         guard standing.count < 2 else {
@@ -94,7 +94,7 @@ struct UnitStatements {
     private func isOfOneRow(_ failure: ServerFailure) -> Bool {
         guard !failure.endsSession, failure.state.mayBeOfOneRow else { return false }
         guard failure.state.meaning == .unavailable else { return true }
-        // A pooler, too, says so before it closes. Where a server still answers, a trigger did.
+        // A pooler also says so before it closes. Where a server still answers, a trigger did.
         return (try? session.script("ROLLBACK")) != nil
     }
 

@@ -15,7 +15,7 @@
         /// - Parameters:
         ///   - address: Which server; a password comes from where libpq looks for one.
         ///   - patience: How long an answer is waited for.
-        /// - Throws: Why nobody answered, or why the server lets nobody in.
+        /// - Throws: Why no one answered, or why the server lets nobody in.
         package init(
             _ address: PostgresAddress, patience: ServerPatience = .ofProcess
         ) throws(ServerFailure) {
@@ -47,7 +47,7 @@
         private let handle: OpaquePointer
         private let patience: ServerPatience
         private let server: String
-        /// To stand behind "for".
+        /// To follow "for".
         var doing = "an answer"
 
         /// Answers are looked for at least so often, and a signal is noticed.
@@ -147,7 +147,7 @@
         }
 
         /// Waits until the next result is here, or the end of all; a connection that is lost has an
-        /// answer, too: its error.
+        /// answer as well: its error.
         ///
         /// - Parameter end: When to give up; asked again and again, because a signal moves it forward.
         /// - Returns: `false` where it was given up.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One session with a PostgreSQL server: statements in, rows of text out.
 ///
-/// What stands behind it is libpq in a build that has it, and a script in tests. Its calls block.
+/// What is behind it is libpq in a build that has it, and a script in tests. Its calls block.
 package protocol ServerSession: AnyObject, Sendable {
     /// Runs one statement.
     ///
@@ -22,7 +22,7 @@ package protocol ServerSession: AnyObject, Sendable {
 
     /// Notes what the next statements are for, for people who see that it waits.
     ///
-    /// - Parameter doing: To go on after "while".
+    /// - Parameter doing: To follow "while".
     func isUsed(for doing: String)
 }
 
@@ -58,7 +58,7 @@ package struct ServerFailure: Error, Hashable, Sendable {
     package var endsSession: Bool
     /// The server's words, without the values that it repeats: they are personal data.
     package var words: String
-    /// Whether it is about the one row that was written, and nothing else stands in the way.
+    /// Whether it is about the one row that was written, and nothing else is in the way.
     var isOfOneRow = false
 
     package init(state: SQLState, endsSession: Bool = false, words: String) {
@@ -83,7 +83,7 @@ package final class SharedSession: Sendable {
     }
 }
 
-/// How long our statements may take and wait beside the company's own.
+/// How long our statements may take and wait next to the company's own.
 ///
 /// Set in each transaction and not in the session: behind PgBouncer in transaction mode the next
 /// transaction may run in another session.
@@ -94,7 +94,7 @@ package struct SessionLimits: Hashable, Sendable {
     package var lockMilliseconds = 2_000
     /// Between two statements: a paused process must not hold the company's rows.
     package var idleMilliseconds = 10_000
-    /// How often a transaction is begun again that stood in another's way.
+    /// How often a transaction is begun again that was in another's way.
     package var attempts = 4
     /// The pauses before each further try at a server that has answered before.
     ///
@@ -130,13 +130,13 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     package init(_ code: String) { description = code }
 
     static let readOnly = SQLState("25006")
-    /// Ours, not a server's: a lease has another holder now.
+    /// Of trueup, not of a server: a lease has another holder now.
     static let fenced = SQLState("TU001")
-    /// Ours, not a server's: a lease is held.
+    /// Of trueup, not of a server: a lease is held.
     static let leased = SQLState("TU002")
-    /// Ours, not a server's: a row does not stand as it was written.
+    /// Of trueup, not of a server: a row is not as it was written.
     static let notKept = SQLState("TU003")
-    /// Ours, not a server's: a signal ended the wait.
+    /// Of trueup, not of a server: a signal ended the wait.
     static let stopped = SQLState("TU004")
 
     /// The meaning of an error for the caller.
@@ -145,11 +145,11 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
         case unavailable
         /// A standby, or a session that may only read.
         case readOnly
-        /// Somebody holds a lock for longer than our patience.
+        /// Another program holds a lock for longer than our patience.
         case locked
         /// A statement took longer than it may.
         case tooSlow
-        /// Two transactions stood in each other's way; the same again may succeed.
+        /// Two transactions were in each other's way; the same again may succeed.
         case again
         /// A table, column, type or function is not there, or not of that kind.
         case schema

@@ -5,7 +5,7 @@ extension StoreError {
     ///
     /// - Parameters:
     ///   - failure: What the server said.
-    ///   - doing: What was being done, to go on after "while".
+    ///   - doing: What was being done, to follow "while".
     ///   - address: Which server it is.
     ///   - tables: Whose tables were spoken of.
     package init(

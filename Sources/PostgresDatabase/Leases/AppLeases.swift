@@ -15,10 +15,10 @@ package final class AppLeases: Sendable {
     private let lifetimeMilliseconds: Int64
 
     /// - Parameters:
-    ///   - session: Not that of whoever writes rows.
+    ///   - session: Not that of whichever program writes rows.
     ///   - books: The identity of the worker's books: only one run at a time works with them, so a
     ///     lease that they hold already is that of a run that died.
-    ///   - holder: Who works, for whoever is refused.
+    ///   - holder: Who works, for a caller that is refused.
     ///   - place: Machine and file of the books: a run that has them elsewhere has a copy of them.
     ///   - lifetimeMilliseconds: How long a worker may not be heard of.
     package init(
@@ -122,7 +122,7 @@ package final class AppLeases: Sendable {
     /// Says that the holder is still at work.
     ///
     /// - Parameter fences: What it holds.
-    /// - Returns: Those that another has taken over meanwhile.
+    /// - Returns: Those that another has adopted meanwhile.
     /// - Throws: `StoreError` when it cannot be said.
     package func renew(_ fences: [LeaseFence]) throws(StoreError) -> [LeaseFence] {
         try session.keeper.withLock { keeper throws(StoreError) in
@@ -147,7 +147,7 @@ package final class AppLeases: Sendable {
 
     /// Gives leases back, so that the next worker need not wait for their end.
     ///
-    /// - Parameter fences: What is held; what another has taken over stays with it.
+    /// - Parameter fences: What is held; what another has adopted stays with it.
     /// - Throws: `StoreError` when it cannot be said; then they end by themselves.
     package func giveBack(_ fences: [LeaseFence]) throws(StoreError) {
         try session.keeper.withLock { keeper throws(StoreError) in
@@ -184,8 +184,8 @@ package struct LeaseFence: Hashable, Sendable {
         self.number = number
     }
 
-    /// Whether the lease still stands under this number; if so, nobody takes it before the
-    /// transaction ends.
+    /// Whether the lease still is under this number; if so, nobody takes it before the transaction
+    /// ends.
     func isHeld(in session: any ServerSession) throws(ServerFailure) -> Bool {
         try session.run(
             """

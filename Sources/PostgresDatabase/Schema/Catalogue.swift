@@ -118,7 +118,7 @@ struct TableCatalogue: Sendable {
 }
 
 extension SessionKeeper {
-    /// Brings our schema up to date, one step a transaction, while nobody else does.
+    /// Brings our schema up to date, one step a transaction, while no other process does.
     ///
     /// - Throws: `StoreError.schema` where a newer version of this program made it, and where the
     ///   user may not make it.
@@ -202,7 +202,7 @@ extension SessionKeeper {
     }
 
     /// How far our schema has come; 0 where there is none, and less than the newest where a step is
-    /// left out, because what it made is to be made anew.
+    /// left out, because what it made is to be made again.
     mutating func version() throws(StoreError) -> Int {
         try read("reading the schema trueup") { session throws(ServerFailure) in
             let table = try session.run("SELECT to_regclass('trueup.migrations')", [])
@@ -217,7 +217,7 @@ extension SessionKeeper {
         }
     }
 
-    /// Whether a table of ours is there and the user has these rights on it, as it stands.
+    /// Whether a table of trueup's is there and the user has these rights on it at present.
     mutating func mayUse(_ table: String, for rights: [String]) throws(StoreError) -> Bool {
         try read("reading the schema trueup") { session throws(ServerFailure) in
             try session.run(
@@ -232,7 +232,7 @@ extension SessionKeeper {
         }
     }
 
-    /// Held until the transaction ends; it needs no session, so that a pooler may stand between.
+    /// Held until the transaction ends; it needs no session, so that a pooler may be between.
     private static func waitForOthers(_ session: any ServerSession) throws(ServerFailure) {
         _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
     }
@@ -316,8 +316,9 @@ extension SessionKeeper {
                 AND coalesce(pg_get_expr(p.polqual, p.polrelid), 'true') <> 'true'), false)
         """
 
-    /// Tries what a run writes, in a transaction that is taken back: rights that the catalogue lists
-    /// are no proof, where the user may only read by default, or where a rule or trigger refuses.
+    /// Tries what a run writes, in a transaction that is rolled back: rights that the catalogue
+    /// lists are no proof, where the user may only read by default, or where a rule or trigger
+    /// refuses.
     ///
     /// - Parameter statements: What is tried in the company's table; it changes no row.
     /// - Returns: What keeps a run from writing, and what to do; `nil` for nothing.

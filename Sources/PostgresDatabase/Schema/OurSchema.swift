@@ -82,7 +82,7 @@ enum OurSchema {
                 COMMENT ON TABLE trueup.calls IS
                     'Calls to Apple of the last hour, by all workers, in buckets of five seconds'
                 """),
-        // A line for each run of each worker, so that one place tells of the night of all.
+        // A line for each run of each worker, so that one place tells of the run of all.
         Step(
             number: 4, makes: "runs",
             statements: """

@@ -18,7 +18,7 @@ package struct Policy: Hashable, Sendable {
     package var onlyKinds: Set<FindingKind>?
     /// The configured apps: where an id may be looked for.
     package var apps: [AppIdentity]
-    /// Bundles that are not configured but are asked about: so few rows name them that they are
+    /// Bundles that are not configured but are checked: so few rows name them that they are
     /// probably wrong values, not another app's rows.
     package var unconfiguredBundles: Set<String> = []
     /// The columns that the company's own table keeps, where a mapping says so.
@@ -59,7 +59,7 @@ package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
 ///
 /// By default everything is kept, each value as it is.
 package struct KeptColumns: Hashable, Sendable {
-    /// Columns that nothing is judged by: the table does not have them.
+    /// Columns that nothing is checked by: the table does not have them.
     package var leftOut: Set<SubscriptionField>
     /// For numbers of Apple's status that the table cannot tell from another one: that other
     /// number.
@@ -107,7 +107,7 @@ package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionRe
 }
 
 /// The app through which Apple is asked about a row; `nil` for rows of an app that is not
-/// configured, about which nobody is asked.
+/// configured, which were not checked.
 ///
 /// A few rows of another bundle are asked through the app of their environment, so that `wrong_app`
 /// can be proved; `judge` excludes them when that app does not know them.
@@ -125,9 +125,9 @@ package func unconfiguredBundles(among table: [AppRows], apps: [AppIdentity]) ->
     let mostRows = 100
     let largestShare = 0.05
     let all = Double(table.reduce(0) { $0 + $1.rows })
-    let strangers = table.filter { rows in !apps.contains { $0.bundleID == rows.bundleID } }
+    let unconfigured = table.filter { rows in !apps.contains { $0.bundleID == rows.bundleID } }
     return Set(
-        Dictionary(grouping: strangers, by: \.bundleID).compactMap { bundle, groups in
+        Dictionary(grouping: unconfigured, by: \.bundleID).compactMap { bundle, groups in
             let rows = groups.reduce(0) { $0 + $1.rows }
             return rows <= mostRows && Double(rows) <= largestShare * all ? bundle : nil
         })

@@ -67,7 +67,7 @@ package struct CauseSearch: Hashable, Sendable {
             finding.appleAsOf.map { notification.signedDate <= $0 } ?? true
         }
         if let match = match(fitting, finding) { return delivered(match, finding, notifications) }
-        return unsent(finding, wasTold: wasTold(finding, expected, notifications))
+        return unsent(finding, wasNotified: wasNotified(finding, expected, notifications))
     }
 
     private func ownCause(_ finding: Finding) -> FindingCause? {
@@ -113,7 +113,7 @@ package struct CauseSearch: Hashable, Sendable {
     }
 
     /// Whether our row was written from a statement that already contained the change.
-    private func wasTold(
+    private func wasNotified(
         _ finding: Finding, _ expected: ExpectedNotification, _ notifications: [TracedNotification]
     ) -> Bool {
         guard let known = finding.localAsOf, finding.kind != .transactionMissing else {
@@ -131,8 +131,8 @@ package struct CauseSearch: Hashable, Sendable {
         } ?? true
     }
 
-    private func unsent(_ finding: Finding, wasTold: Bool) -> FindingCause? {
-        guard !wasTold else {
+    private func unsent(_ finding: Finding, wasNotified: Bool) -> FindingCause? {
+        guard !wasNotified else {
             return FindingCause(text: Self.text(.changedByUs), delivery: .changedByUs)
         }
         let changed = finding.changedAt

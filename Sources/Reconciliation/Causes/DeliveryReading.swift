@@ -229,9 +229,9 @@ package struct MinuteHistogram: Hashable, Sendable {
     /// How many stretches of minutes are counted before each is made twice as long.
     package static let stretches = 4096
     /// Attempts no further apart than this belong to one burst.
-    package static let quietMinutes: Int64 = 5
+    package static let pauseMinutes: Int64 = 5
     /// How many bursts are reported.
-    package static let burstsTold = 3
+    package static let mostBursts = 3
 
     private var minutesPerStretch: Int64 = 1
     private var counts: [Int64: Int] = [:]
@@ -255,12 +255,12 @@ package struct MinuteHistogram: Hashable, Sendable {
     package var bursts: [CauseBurst] {
         var bursts: [CauseBurst] = []
         let length = minutesPerStretch * Milliseconds.perMinute
-        let quiet = max(Self.quietMinutes, minutesPerStretch) * Milliseconds.perMinute
+        let pause = max(Self.pauseMinutes, minutesPerStretch) * Milliseconds.perMinute
         for (stretch, count) in counts.sorted(by: { $0.key < $1.key }) {
             let (first, overflow) = stretch.multipliedReportingOverflow(by: length)
             let start = Timestamp(unixMilliseconds: overflow ? .min : first)
             let end = start.adding(milliseconds: length - Milliseconds.perMinute)
-            if let last = bursts.last, start.milliseconds(since: last.end) <= quiet {
+            if let last = bursts.last, start.milliseconds(since: last.end) <= pause {
                 bursts[bursts.count - 1].end = end
                 bursts[bursts.count - 1].notifications += count
             } else {
@@ -269,6 +269,6 @@ package struct MinuteHistogram: Hashable, Sendable {
         }
         return bursts.filter { $0.notifications > 1 }
             .sorted { ($1.notifications, $0.start) < ($0.notifications, $1.start) }
-            .prefix(Self.burstsTold).sorted { $0.start < $1.start }
+            .prefix(Self.mostBursts).sorted { $0.start < $1.start }
     }
 }

@@ -3,11 +3,12 @@ package import Subscriptions
 /// A pattern in one wrong value that shows a mistake of the company's own, such as a time zone or a
 /// unit.
 package enum ValuePattern: Hashable, Sendable {
-    /// Ours is later by so many minutes (negative: earlier), which is the offset of a time zone.
+    /// The stored value is later by so many minutes (negative: earlier), which is the offset of a
+    /// time zone.
     case offset(minutes: Int64)
-    /// Ours is Apple's divided by 1,000: seconds instead of milliseconds.
+    /// The stored value is Apple's divided by 1,000: seconds instead of milliseconds.
     case secondsForMilliseconds
-    /// Ours is Apple's multiplied by 1,000: milliseconds were read as seconds.
+    /// The stored value is Apple's multiplied by 1,000: milliseconds were read as seconds.
     case millisecondsForSeconds
     /// The ratio of two amounts: `ours` to `theirs`, of which one is 1 and the other 10 or 1,000.
     case factor(ours: Int64, theirs: Int64)

@@ -108,13 +108,13 @@ final class Comparison: Sendable {
             && !(kept.leavesOut(.quantity) && kept.leavesOut(.revokedSeats))
     }
 
-    /// Whether a time of ours is Apple's, as far as the column keeps it.
+    /// Whether a stored time is Apple's, as far as the column keeps it.
     func agrees(_ ours: Timestamp, _ theirs: Timestamp, in field: SubscriptionField) -> Bool {
         ours.agrees(withApple: theirs)
             || kept.precision.cut(.time(theirs), in: field) == .time(ours)
     }
 
-    /// Whether Apple's status differs from ours, but the table has one word for both.
+    /// Whether Apple's status differs from the stored value, but the table has one word for both.
     var statusReadsAlike: Bool {
         guard let kept = kept.statuses[stated.status.rawValue] else { return false }
         return row.status == kept
@@ -422,7 +422,7 @@ extension StatedSubscription {
     ///
     /// Times are compared with the signing date and not with our clock, because that is the moment
     /// that status and fields describe. So neither a wrong clock nor a slow run makes a
-    /// contradiction, and archived evidence is judged as on its day. Source: App Store Server API,
+    /// contradiction, and archived evidence is checked as on its day. Source: App Store Server API,
     /// `status`, and the signed fields that belong to each of its values.
     var contradiction: String? {
         switch status {
@@ -449,8 +449,8 @@ extension StatedSubscription {
             ? "active, but signed as ended" : nil
     }
 
-    /// Expired means that Apple no longer tries to charge, so a signed retry flag contradicts it,
-    /// too.
+    /// Expired means that Apple no longer tries to charge, so a signed retry flag contradicts it as
+    /// well.
     private var expiredContradiction: String? {
         if isSignedAsInRetry { return "expired, but signed as in billing retry" }
         if isSignedAsInGrace { return "expired, but signed as in its grace period" }
@@ -482,7 +482,7 @@ extension StatedSubscription {
 
     private var isSignedAsInRetry: Bool { renewal.isInBillingRetryPeriod == true }
 
-    /// Apple is known to sign a false retry flag beside a grace date in the future; it does not
+    /// Apple is known to sign a false retry flag next to a grace date in the future; it does not
     /// count.
     private var isSignedAsInGrace: Bool {
         guard !transaction.isWhollyRevoked, let end = renewal.gracePeriodExpiresDate else {

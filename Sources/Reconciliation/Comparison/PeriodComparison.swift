@@ -68,8 +68,7 @@ final class PeriodComparison: Sendable {
     /// Whether a stored period has empty columns that only the history can fill, and the history
     /// has not been read since the periods changed.
     ///
-    /// A column that a reading left empty is not stated by Apple and must not cost a call each
-    /// night.
+    /// A column that a reading left empty is not stated by Apple and must not cost a call each run.
     func lackStatements(policy: Policy) -> Bool {
         guard scoped.historyRevision == nil else { return false }
         return scoped.periods.contains { period in
@@ -308,7 +307,7 @@ extension SignedTransaction {
 extension StatedPeriod {
     /// The inserts of this period for a subscription: one for each of its purchases.
     ///
-    /// Price and currency are written, too; only differences in them are report-only.
+    /// Price and currency are written as well; only differences in them are report-only.
     func inserts(into subscription: SubscriptionKey, kinds: [FindingKind]) -> [PlannedCorrection] {
         purchases.map { Self.insert(of: $0, into: subscription, kinds: kinds) }
     }

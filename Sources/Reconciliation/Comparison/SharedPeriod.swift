@@ -2,11 +2,11 @@ import Subscriptions
 
 /// The transactions that together represent one period of a subscription for a group.
 ///
-/// A purchaser who adds seats within a period gets a further transaction for the same period. Neither
-/// replaces the other, an answer may show any of them, and each is refunded on its own. Apple marks
-/// all of them with `SEAT_ADDITION`. Whether they have one line item is not documented, so the same
-/// end counts, too. Source: App Store Server API 1.23, `additionalTransactionReason` and
-/// `revokedSeatQuantity`.
+/// A purchaser who adds seats within a period gets a further transaction for the same period.
+/// Neither replaces the other, an answer may show any of them, and each is refunded on its own.
+/// Apple marks all of them with `SEAT_ADDITION`. Whether they have one line item is not documented,
+/// so the same end counts as well. Source: App Store Server API 1.23, `additionalTransactionReason`
+/// and `revokedSeatQuantity`.
 struct SharedPeriod: Sendable {
     /// The known transactions, each once, the first purchase first.
     let transactions: [SignedTransaction]

@@ -43,8 +43,8 @@ struct CustomerAnswer: Sendable {
     /// The period of an id's newest transaction, where several transactions represent it.
     func period(of id: String) -> SharedPeriod? { periods[id] }
 
-    /// One statement for each shared period, with the transaction that stands for it, beside those of
-    /// other subscriptions.
+    /// One statement for each shared period, with the transaction that stands for it, next to those
+    /// of other subscriptions.
     ///
     /// The status comes from the entry that shows this transaction, if one does.
     private static func statements(

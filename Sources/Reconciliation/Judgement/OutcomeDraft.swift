@@ -6,7 +6,7 @@ struct OutcomeDraft: Sendable {
     var verdict: Verdict?
     var differences: [Difference] = []
     var absence = AbsenceObservation.nothing
-    /// The row as it stands; `nil` where none is held.
+    /// The row as it is; `nil` where none is held.
     var row: LocalSubscription?
     /// When an absence must be looked at again, so as to be confirmed.
     var suspectUntil: Timestamp?
@@ -45,8 +45,8 @@ struct OutcomeDraft: Sendable {
 
     /// Whether what was found rests on an answer that may be wrong once.
     ///
-    /// Only a verified statement about the subscription settles it. A malformed id was never asked
-    /// about, so no further answer could say anything else.
+    /// Only a verified statement about the subscription settles it. A malformed id was never
+    /// checked, so no further answer could say anything else.
     var isDoubtful: Bool {
         if lacksStatement { return true }
         return TransactionID(key.originalTransactionID) != nil
@@ -99,8 +99,8 @@ extension OutcomeDraft {
         return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
     }
 
-    /// Whether empty columns of stored periods are filled in: only where the row may be written,
-    /// too.
+    /// Whether empty columns of stored periods are filled in: only where the row may be written as
+    /// well.
     func fillsPeriods(policy: Policy) -> Bool {
         mayWrite && veto == nil && insertion == nil && policy.onlyKinds == nil
     }
@@ -122,7 +122,7 @@ final class MissingRow: Sendable {
 
     /// The insert of the whole row.
     ///
-    /// Report-only columns are written, too: there is no value of the company's to overwrite.
+    /// Report-only columns are written as well: there is no value of the company's to overwrite.
     func correction(keeping kept: KeptColumns) -> PlannedCorrection {
         var row = LocalSubscription(key: key)
         row.customerID = customerID
@@ -141,8 +141,8 @@ final class MissingRow: Sendable {
 }
 
 extension OutcomeDraft {
-    /// By what the row is judged, and its values once its corrections are written; `nil` where it
-    /// was not judged.
+    /// By what the row is checked, and its values once its corrections are written; `nil` where it
+    /// was not checked.
     func check(after corrections: [PlannedCorrection], policy: Policy) -> RowCheck? {
         if let insertion {
             guard let insert = corrections.first(where: \.insertsRow) else { return nil }
@@ -163,7 +163,7 @@ extension OutcomeDraft {
                 values = ValuesDigest(bits: 0)
             }
             var check = RowCheck(comparison.stated, values: values, now: policy.now)
-            // What is found beside another source's payment ends with that.
+            // What is found next to another source's payment ends with that.
             if check.isLasting, let until = row.paidElsewhereUntil, until > policy.now {
                 check.clock = min(until, check.clock ?? until)
             }
@@ -186,7 +186,7 @@ extension OutcomeDraft {
 }
 
 extension RowCheck {
-    /// Judged by a statement of Apple's.
+    /// Checked by a statement of Apple's.
     init(_ stated: StatedSubscription, values: ValuesDigest, now: Timestamp) {
         self.init(
             signedDate: stated.signedDate,
@@ -299,7 +299,7 @@ extension OutcomeDraft {
             })
     }
 
-    /// Whether the row was judged and no finding forbids writing.
+    /// Whether the row was checked and no finding forbids writing.
     var mayWrite: Bool {
         (verdict == .match || verdict == .discrepancy) && !forbidsWriting
     }
@@ -330,20 +330,22 @@ extension OutcomeDraft {
 
     /// The correction or fill of a held row; `nil` when there is nothing to write.
     ///
-    /// A corrected row takes over every column that Apple states, empty ones included, because from
-    /// then on it is the row of the new statement. Without a finding to correct, a row without a
-    /// status is filled completely, any other row only in its empty columns. Not written are
-    /// report-only columns, and columns of findings that this run leaves out. A run that is
-    /// narrowed to some kinds fills nothing, because a fill belongs to no kind.
+    /// A corrected row gets every column that Apple states, empty ones included, because from then
+    /// on it is the row of the new statement. Without a finding to correct, a row without a status
+    /// is filled completely, any other row only in its empty columns. Not written are report-only
+    /// columns, and columns of findings that this run leaves out. A run that is limited to some
+    /// kinds fills nothing, because a fill belongs to no kind.
     private func correction(
         of comparison: Comparison, mending correctable: [Difference], policy: Policy
     ) -> PlannedCorrection? {
         let onlyFills = correctable.isEmpty
         guard !onlyFills || policy.onlyKinds == nil else { return nil }
-        let mended = correctable.reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
+        let corrected = correctable.reduce(into: Set<SubscriptionField>()) {
+            $0.formUnion($1.columns)
+        }
         let held = differences.filter { !correctable.contains($0) }
             .reduce(into: Set<SubscriptionField>()) { $0.formUnion($1.columns) }
-            .subtracting(mended)
+            .subtracting(corrected)
         var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.stated
         where !held.contains(field)

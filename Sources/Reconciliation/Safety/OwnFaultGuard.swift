@@ -131,14 +131,15 @@ struct OwnFaults: Hashable, Sendable {
     private func isMost(_ group: Group) -> Bool { group.rows * 5 >= withinOnePeriod * 4 }
 }
 
-/// In which way a date of ours differs from Apple's date for the same thing.
+/// In which way a stored date differs from Apple's date for the same thing.
 struct DateDifference: Hashable, Sendable {
     enum Relation: Hashable, Sendable {
-        /// Ours is Apple's divided by 1,000: seconds instead of milliseconds.
+        /// The stored value is Apple's divided by 1,000: seconds instead of milliseconds.
         case divided
-        /// Ours is Apple's multiplied by 1,000: microseconds instead of milliseconds.
+        /// The stored value is Apple's multiplied by 1,000: microseconds instead of milliseconds.
         case multiplied
-        /// Ours is later (earlier when negative) by so many quarters of an hour, up to 14 hours.
+        /// The stored value is later (earlier when negative) by so many quarters of an hour, up to
+        /// 14 hours.
         case quarterHours(Int)
         case other
     }

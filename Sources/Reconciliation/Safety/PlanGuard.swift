@@ -72,7 +72,7 @@ package struct SurveyedPlan: Hashable, Sendable {
     /// Returns the same objection for the rows that were checked without a sign of a change, in
     /// words; `nil` where the share is not exceeded, or every row was checked.
     ///
-    /// These rows stand for those about which nobody was asked.
+    /// These rows stand for those which were not checked.
     func routine(passes share: Double, by rows: Int) -> String? {
         guard share < 1, let routine = totals.routine, Double(rows) > share * Double(routine.judged)
         else { return nil }
@@ -116,7 +116,7 @@ struct AccessChanges: Hashable, Sendable {
     }
 }
 
-/// `max_changes`: the plan changes more subscriptions than a night ever should.
+/// `max_changes`: the plan changes more subscriptions than a run ever should.
 struct ChangeCountGuard: PlanGuard {
     let name = GuardName.maxChanges
 
@@ -129,7 +129,7 @@ struct ChangeCountGuard: PlanGuard {
 
 /// `max_change_share`: the plan changes too large a share of the rows.
 ///
-/// Where only due rows were asked about, two shares are held against the limit: that of the whole
+/// Where only due rows were checked, two shares are held against the limit: that of the whole
 /// table, because most due rows are due because something has changed; and that of the rows which
 /// were asked about without a sign of a change, because they stand for the rest of the table.
 ///
@@ -155,9 +155,8 @@ struct ChangeShareGuard: PlanGuard {
 /// `max_same_direction_share`: the plan ends access for too many rows, or gives access to too many.
 ///
 /// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
-/// and not a change of so many customers. Where only due rows were asked about, the shares are those of
-/// `max_change_share`. `min_changes` exempts small plans; a share of 1 is no
-/// limit.
+/// and not a change of so many customers. Where only due rows were checked, the shares are those of
+/// `max_change_share`. `min_changes` exempts small plans; a share of 1 is no limit.
 struct DirectionGuard: PlanGuard {
     let name = GuardName.maxSameDirectionShare
 
@@ -199,41 +198,42 @@ struct ExclusionGuard: PlanGuard {
     let name = GuardName.maxExcludedShare
 
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
-        let strangers = plan.totals.totals.excluded[.appNotConfigured] ?? 0
+        let unconfigured = plan.totals.totals.excluded[.appNotConfigured] ?? 0
         let inFlight = max(
             0,
             (plan.totals.totals.excluded[.inFlight] ?? 0) - plan.totals.inFlightByOurselves)
-        let excluded = strangers + inFlight
+        let excluded = unconfigured + inFlight
         guard excluded >= max(1, limits.minChanges) else { return nil }
         let counts = [
-            strangers > 0 ? "\(strangers) belong to no configured app" : nil,
+            unconfigured > 0 ? "\(unconfigured) belong to no configured app" : nil,
             inFlight > 0 ? "\(inFlight) are in flight" : nil,
         ].compactMap(\.self).joined(separator: ", ")
         if plan.passes(limits.maxExcludedShare, by: excluded) {
             return "\(excluded) of \(plan.coveredInWords) were excluded (\(counts)); "
-                + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(strangers))"
+                + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(unconfigured))"
         }
-        return growth(of: strangers, since: plan.totals.lastRun, limits)
+        return growth(of: unconfigured, since: plan.totals.lastRun, limits)
     }
 
     /// Compares with the last run: another app's rows that were added to the table also make it
     /// larger, so their share alone may stay below the limit.
-    private func growth(of strangers: Int, since last: RunTotals?, _ limits: GuardLimits) -> String?
-    {
+    private func growth(
+        of unconfigured: Int, since last: RunTotals?, _ limits: GuardLimits
+    ) -> String? {
         guard let last, limits.maxExcludedShare < 1 else { return nil }
         let before = last.excluded[.appNotConfigured] ?? 0
-        let more = strangers - before
+        let more = unconfigured - before
         guard more >= max(1, limits.minChanges),
             Double(more) > limits.maxExcludedShare * Double(last.inScope)
         else { return nil }
         return
-            "\(strangers) rows belong to no configured app. In the last run these were \(before) of "
+            "\(unconfigured) rows belong to no configured app. In the last run these were \(before) of "
             + "\(last.inScope) rows, and max_excluded_share allows \(limits.maxExcludedShare) more. "
-            + advice(strangers)
+            + advice(unconfigured)
     }
 
-    private func advice(_ strangers: Int) -> String {
-        strangers > 0
+    private func advice(_ unconfigured: Int) -> String {
+        unconfigured > 0
             ? "Compare apps in trueup.yaml with the bundle_id and environment of these rows; trueup "
                 + "doctor counts them."
             : "Find out what rewrites these rows, and whether settle is too long."
@@ -259,8 +259,8 @@ struct NotFoundGuard: PlanGuard {
 
 /// `max_shrink_share`: the table has lost too many of its rows since the last run.
 ///
-/// It objects to an empty plan, too: the rows that are left of the table may all match. A size that
-/// it objected to is not the one that the next run compares with.
+/// It objects to an empty plan as well: the rows that are left of the table may all match. A size
+/// that it objected to is not the one that the next run compares with.
 struct ShrinkGuard: PlanGuard {
     let name = GuardName.maxShrinkShare
 

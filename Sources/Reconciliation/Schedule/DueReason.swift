@@ -3,8 +3,9 @@ package import Subscriptions
 /// Returns why this run must check a row, as far as the row and its last check say so; `nil` for an
 /// unchanged row.
 ///
-/// What notifications and earlier runs owe stands on the agenda already; the sample is drawn from
-/// the quiet rows. A row whose clock asks before its word reaches the allowed age is not swept.
+/// The pending checks of notifications and earlier runs are on the queue already; the sample is
+/// drawn from the unchanged rows. A row whose clock asks before its statement reaches the allowed
+/// age is not swept.
 package func dueReason(
     of row: ScheduledRow, sweeping ends: SweepEnds, _ request: ScheduleRequest
 ) -> QuestionReason? {
@@ -21,15 +22,15 @@ package func dueReason(
 
 /// Returns why this run must check a row, where a row of no configured app is due in every run.
 ///
-/// Nobody is asked about it, but it is counted: whether such rows stop a night must not depend on
+/// Apple is not asked about it, but it is counted: whether such rows stop a day must not depend on
 /// which of them a clock or the sample happens to name.
 ///
 /// - Parameters:
 ///   - row: The row and its last check.
-///   - ends: The last rows that tonight's sweep takes.
-///   - request: How the night's questions are found.
+///   - ends: The last rows that this run's sweep takes.
+///   - request: How the day's questions are found.
 ///   - apps: The configured apps.
-/// - Returns: `nil` for a quiet row of a configured app.
+/// - Returns: `nil` for a unchanged row of a configured app.
 package func dueReason(
     of row: ScheduledRow, sweeping ends: SweepEnds, _ request: ScheduleRequest,
     apps: Set<AppIdentity>
@@ -42,10 +43,10 @@ package func dueReason(
     return apps.contains(app) ? nil : .never
 }
 
-/// The next moment at which Apple's signed word about a subscription ends by itself, so that Apple
-/// must be asked again.
+/// The next moment at which Apple's signed statement about a subscription ends by itself, so that
+/// Apple must be asked again.
 ///
-/// | Apple's word | ends |
+/// | Apple's statement | ends |
 /// |---|---|
 /// | active | with the paid period |
 /// | in the billing grace period | with it; with the paid period where Apple states no date |
@@ -93,24 +94,23 @@ private let lastRetryDay: Int64 = 60
 /// The first of these ends that was still ahead when the statement was signed; `now` where all had
 /// passed, because Apple may record a renewal late.
 ///
-/// An extension may move `renewalDate` and not `expiresDate`, so the later one counts, too.
+/// An extension may move `renewalDate` and not `expiresDate`, so the later one counts as well.
 private func nextEnd(of ends: [Timestamp], after signed: Timestamp, now: Timestamp) -> Timestamp? {
     guard !ends.isEmpty else { return nil }
     return max(now, ends.filter { $0 > signed }.min() ?? now)
 }
 
-/// How many rows to sweep tonight, so that every row is asked before its deadline and no later
-/// night has to ask more.
+/// How many rows to sweep in this run, so that every row is asked before its deadline and no later
+/// run has to ask more.
 ///
-/// Of the rows that are due within *h* days, an even spread asks one part in *h* each night. The
-/// largest of these parts, rounded up, is the smallest number that is enough on all nights when
-/// the earliest deadline is always asked first. With no new rows it does not grow from night to
-/// night.
+/// Of the rows that are due within *h* days, an even spread asks one part in *h* each day. The
+/// largest of these parts, rounded up, is the smallest number that is enough on all days when the
+/// earliest deadline is always asked first. With no new rows it does not grow from run to run.
 ///
 /// - Parameter rowsByDaysLeft: The number of rows by whole days until their deadline. Overdue rows
-///   count as zero days (as does any negative number), and are due tonight like those with one day
-///   left. Numbers of rows below zero count as none.
-/// - Returns: The number of rows for tonight; `Int.max` where their sum exceeds it.
+///   count as zero days (as does any negative number), and are due in this run like those with one
+///   day left. Numbers of rows below zero count as none.
+/// - Returns: The number of rows for in this run; `Int.max` where their sum exceeds it.
 package func sweepLevel(rowsByDaysLeft: [Int: Int]) -> Int {
     var due = 0
     var level = 0
@@ -119,7 +119,7 @@ package func sweepLevel(rowsByDaysLeft: [Int: Int]) -> Int {
         due = overflow ? .max : sum
         let nights = max(1, daysLeft)
         let (whole, rest) = due.quotientAndRemainder(dividingBy: nights)
-        // One night leaves no rest, so adding one cannot overflow.
+        // One day leaves no rest, so adding one cannot overflow.
         level = max(level, rest == 0 ? whole : whole + 1)
     }
     return level

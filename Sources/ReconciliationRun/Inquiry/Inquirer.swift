@@ -40,9 +40,9 @@ final class Inquirer: Sendable {
         var historyMarks: [SubscriptionKey: HistoryMark] = [:]
     }
 
-    /// Asks about one id through `app` and judges the answer.
+    /// Asks about one id through `app` and checks the answer.
     ///
-    /// - Throws: `RunStop`, or `StoreError`: the case could not be judged at all.
+    /// - Throws: `RunStop`, or `StoreError`: the case could not be checked at all.
     func inquire(
         _ id: String, row: ScopedRow?, through app: AppIdentity
     ) async throws -> Judged {

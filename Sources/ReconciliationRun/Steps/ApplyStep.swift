@@ -12,7 +12,8 @@ struct ApplyStep {
     /// Whether Apple may still be asked, as a canary needs it: not after a deadline or an outage.
     var mayAsk = true
 
-    /// Applies the pass's plan, unless the job only checks, a guard objects, or the canary does.
+    /// Applies the checkpoint's plan, unless the job only checks, a guard objects, or the canary
+    /// does.
     func run() async throws -> PlanOutcome {
         var outcome = try await inspect()
         guard outcome.breaches.isEmpty, context.job.mode == .apply else { return outcome }
@@ -215,9 +216,9 @@ package enum CanaryOutcome: Hashable, Sendable {
     case agrees(subscriptions: Int)
     /// Some do not agree: by original transaction id, what differs. The rest was not written.
     case differs([String: String], of: Int)
-    /// Some could not be judged, for these reasons. The rest was not written.
+    /// Some could not be checked, for these reasons. The rest was not written.
     case undecided([UndecidedReason: Int], of: Int)
-    /// The run had to end while so many written subscriptions were asked about again.
+    /// The run had to end while so many written subscriptions were checked again.
     case interrupted(RunEnd, subscriptions: Int)
 
     /// Whether the rest may be written.
@@ -225,7 +226,7 @@ package enum CanaryOutcome: Hashable, Sendable {
         if case .agrees = self { true } else { false }
     }
 
-    /// Whether the next run of the job continues the pass and checks the canary again.
+    /// Whether the next run of the job continues the checkpoint and checks the canary again.
     var leavesPassOpen: Bool {
         switch self {
         case .notBegun, .undecided: true

@@ -4,10 +4,10 @@ import SubscriptionStore
 import Subscriptions
 
 /// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and judges
-/// what now stands in the database.
+/// what now is in the database.
 ///
 /// The rest of a plan is only written when they all agree. The choice is stored before anything is
-/// written, so a run that goes on with a killed one looks at the same rows.
+/// written, so a run that continues a killed one looks at the same rows.
 struct CanaryStep {
     let context: RunContext
     /// How many subscriptions.
@@ -62,7 +62,7 @@ struct CanaryStep {
         var end: RunEnd?
     }
 
-    /// Asks about the rows as they stand now.
+    /// Asks about the rows as they are now.
     ///
     /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep this
     /// look away from them.

@@ -2,7 +2,7 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Finds the cause of every finding of the pass and groups the findings by cause.
+/// Finds the cause of every finding of the checkpoint and groups the findings by cause.
 ///
 /// It runs last, when it is known what was corrected. It asks Apple nothing: everything was stored
 /// while the notification history was read.
@@ -20,7 +20,7 @@ struct CauseStep {
             let page = try await context.store.findingsToExplain(
                 after: position, limit: RunLimits.findingsPerPage, in: context.pass)
             guard let last = page.last else { return tally.result }
-            var told: [Int64: String] = [:]
+            var texts: [Int64: String] = [:]
             for item in page {
                 let app = AppStoreEnvironment(rawValue: item.finding.environment).map {
                     AppIdentity(bundleID: item.finding.bundleID, environment: $0)
@@ -33,10 +33,10 @@ struct CauseStep {
                         ?? search.cause(of: item.finding, among: item.notifications)
                 else { continue }
                 tally.add(item, cause)
-                if cause.text != item.finding.cause { told[item.sequence] = cause.text }
+                if cause.text != item.finding.cause { texts[item.sequence] = cause.text }
             }
-            if !told.isEmpty {
-                try await context.store.explain(told, in: context.pass, run: context.header)
+            if !texts.isEmpty {
+                try await context.store.explain(texts, in: context.pass, run: context.header)
             }
             position = last.sequence
             explained += page.count

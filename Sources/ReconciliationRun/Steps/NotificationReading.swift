@@ -15,7 +15,7 @@ struct NotificationReading {
 
     /// How many notifications were read.
     private(set) var notifications = 0
-    /// How many of them could not be judged, because revocation could not be learned.
+    /// How many of them could not be checked, because revocation could not be learned.
     private(set) var undetermined = 0
     /// How many of them did not verify.
     private(set) var unverifiable = 0
@@ -140,7 +140,7 @@ struct NotifiedSubscriptions {
 
     func sort(
         _ notifications: [RecordedNotification]
-    ) async throws -> (settled: [RowOutcome], owed: [NewQuestion]) {
+    ) async throws -> (settled: [RowOutcome], pending: [NewQuestion]) {
         let newest = Self.newest(of: notifications)
         let rows = try await context.rows.rows(holding: Array(newest.keys))
         let held = Dictionary(
@@ -150,7 +150,7 @@ struct NotifiedSubscriptions {
         var policy = context.job.policy
         policy.now = context.clock.now()
         var settled: [RowOutcome] = []
-        var owed: [NewQuestion] = []
+        var pending: [NewQuestion] = []
         for (id, notification) in newest {
             let row = held[id]
             if let row, Self.isPast(notification, for: row) { continue }
@@ -158,13 +158,13 @@ struct NotifiedSubscriptions {
                 settled.append(outcome)
                 continue
             }
-            owed.append(
+            pending.append(
                 NewQuestion(
                     key: SubscriptionKey(app: app, originalTransactionID: id),
                     restsOn: notification.statedDate,
                     isEntitling: row?.row.isEntitling ?? false))
         }
-        return (settled.sorted { $0.key < $1.key }, owed.sorted { $0.key < $1.key })
+        return (settled.sorted { $0.key < $1.key }, pending.sorted { $0.key < $1.key })
     }
 
     private static func newest(
@@ -179,7 +179,7 @@ struct NotifiedSubscriptions {
         return newest
     }
 
-    /// Whether the row was judged by a statement of Apple's that is not older.
+    /// Whether the row was checked by a statement of Apple's that is not older.
     private static func isPast(_ notification: RecordedNotification, for row: ScopedRow) -> Bool {
         guard let known = row.check?.check.signedDate else { return false }
         return known >= notification.statedDate

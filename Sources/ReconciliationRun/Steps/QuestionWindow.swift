@@ -13,10 +13,10 @@ protocol QuestionSource: Sendable {
 
 /// Asks what a source yields, so many questions at once, and stages the answers as they come.
 ///
-/// A question that is slow, or is tried again, delays only itself: others take its place in
-/// the window. Only questions about the same customer, or the same Apple Account, wait for each
-/// other, because the first answer usually settles the rest. What was judged is staged when a batch
-/// is full or a second old, so a killed run loses no more than that and what was in flight.
+/// A question that is slow, or is tried again, delays only itself: others take its place in the
+/// window. Only questions about the same customer, or the same Apple Account, wait for each other,
+/// because the first answer usually settles the rest. What was checked is staged when a batch is
+/// full or a second old, so a killed run loses no more than that and what was in flight.
 struct QuestionWindow {
     let context: RunContext
 
@@ -215,7 +215,7 @@ struct QuestionPage: Sendable {
     var settled: [RowOutcome] = []
     /// The rows that failed in the run before and are checked at the end.
     var putOff: [SubscriptionKey] = []
-    /// Where the walk goes on once the whole page was asked about.
+    /// Where the walk continues once the whole page was checked.
     var walkedThrough: SubscriptionKey?
 
     /// A row, or a subscription without a row, and why Apple is asked about it.
@@ -290,8 +290,8 @@ struct AskedPage: Sendable {
         var reason: QuestionReason?
     }
 
-    /// Whose subscriptions are asked about one after the other: the first answer usually settles
-    /// the rest.
+    /// Whose subscriptions are checked one after the other: the first answer usually settles the
+    /// rest.
     enum Payer: Hashable, Sendable {
         case customer(String)
         /// Of one app; the answer through another app does not contain it.
@@ -299,7 +299,7 @@ struct AskedPage: Sendable {
     }
 
     var batch = StagedBatch()
-    /// Set when asking must end; the batch still holds what was judged before.
+    /// Set when asking must end; the batch still holds what was checked before.
     var end: RunEnd?
 
     /// Asks for all subjects; those of one customer one after the other, because the first answer

@@ -3,11 +3,11 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Asks what stands on the agenda, the most urgent first, page by page.
+/// Asks what is on the queue, the most urgent first, page by page.
 struct QueueStep: QuestionSource {
     let context: RunContext
     let part: QueuePart
-    /// Whether only rows that we hold are asked about, or only what we do not hold.
+    /// Whether only rows that we hold are checked, or only what we do not hold.
     ///
     /// A subscription that a notification named and no row holds comes last: an answer about another
     /// one may show that it is held under another id.
@@ -53,7 +53,7 @@ struct QueueStep: QuestionSource {
 
     /// The lines that are still to be asked, with their rows.
     private func items(of lines: [QueuedQuestion]) async throws -> [QuestionPage.Item] {
-        let wanted = lines.filter { context.job.narrowing.includes($0.key) }
+        let wanted = lines.filter { context.job.filters.includes($0.key) }
         let settled = try await context.store.settled(
             among: wanted.map(\.key), in: context.pass)
         let ids = wanted.filter { !settled.contains($0.key) }.map(\.key.originalTransactionID)
@@ -84,15 +84,16 @@ struct QueueStep: QuestionSource {
     }
 }
 
-/// Finds out, among all rows, about whom Apple must be asked tonight.
+/// Finds out, among all rows, about whom Apple must be asked in this run.
 struct ScheduleStep {
     let context: RunContext
     let settings: DeltaSettings
 
     /// Finds out which rows were due, where a run ended before it came to that: its report counts
-    /// them as not judged, and a retry asks about them.
+    /// them as not checked, and a retry asks about them.
     ///
-    /// Where they cannot be read any more, the report tells of those alone that were owed before.
+    /// Where they cannot be read any more, the report tells of those alone that were pending
+    /// before.
     static func countWhatIsLeft(in context: RunContext, after end: RunEnd) async {
         switch end {
         case .completed, .store: return
@@ -100,7 +101,7 @@ struct ScheduleStep {
         }
         let job = context.job
         guard job.obstacle == nil, job.planSource == .judgement, job.steps.contains(.walk),
-            !job.narrowing.leavesOutRows, case .delta(let settings) = job.coverage
+            !job.filters.leavesOutRows, case .delta(let settings) = job.coverage
         else { return }
         _ = try? await ScheduleStep(context: context, settings: settings).run()
     }
@@ -110,7 +111,7 @@ struct ScheduleStep {
         var request = ScheduleRequest(
             now: now, sweepMilliseconds: settings.sweepMilliseconds,
             sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
-            seed: Self.seed(of: context.header.runID), apps: context.job.narrowing.apps)
+            seed: Self.seed(of: context.header.runID), apps: context.job.filters.apps)
         request.readsHistories = context.job.policy.history != .never
         context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
         let apps = Set(context.job.policy.apps)
@@ -121,7 +122,7 @@ struct ScheduleStep {
             due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) })
         var metadata: Logger.Metadata = [
             "run_id": "\(context.header.runID)", "rows": "\(counts.rows)",
-            "quiet": "\(counts.quiet)",
+            "quiet": "\(counts.unchanged)",
         ]
         for (reason, rows) in counts.due { metadata[reason.rawValue] = "\(rows)" }
         context.logger.info("schedule", metadata: metadata)

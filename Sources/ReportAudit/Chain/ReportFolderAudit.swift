@@ -161,7 +161,7 @@ struct ReportFolderAudit {
     /// recorded is the reason.
     ///
     /// Who removed them is nowhere recorded: what is older than the retention may have been removed
-    /// by hand, too.
+    /// by hand as well.
     private mutating func noteFront(_ chain: RunChain, _ index: IndexFile?) {
         guard let first = chain.links.first, let previous = first.manifest.previous,
             let newest = chain.links.last
@@ -374,7 +374,7 @@ struct IndexFile {
         }
     }
 
-    /// Whether a field names every narrowing of a run; it is empty when there is none.
+    /// Whether a field names every filter of a run; it is empty when there is none.
     private static func says(_ field: String, scope: JSONValue?) -> Bool {
         guard let scope, !scope.isNull else { return field.isEmpty }
         let text = scope.elements.compactMap(\.text).joined(separator: "; ")

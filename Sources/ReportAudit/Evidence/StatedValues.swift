@@ -192,7 +192,7 @@ struct StatedStatus {
         guard let renewal = values.renewal else { return nil }
         let transaction = values.transaction
         let signed = max(transaction.signedDate, renewal.signedDate)
-        func goesOn(_ end: Timestamp?) -> Bool { end.map { signed < $0 } ?? false }
+        func continues(_ end: Timestamp?) -> Bool { end.map { signed < $0 } ?? false }
         let rules: [(holds: Bool, status: Int64, reason: String)] = [
             (
                 transaction.revocationDate != nil
@@ -200,13 +200,13 @@ struct StatedStatus {
                 5, "revocationDate is stated"
             ),
             (
-                goesOn(renewal.gracePeriodExpiresDate), 4,
+                continues(renewal.gracePeriodExpiresDate), 4,
                 "gracePeriodExpiresDate is after signedDate"
             ),
             (renewal.isInBillingRetryPeriod ?? false, 3, "isInBillingRetryPeriod is true"),
             (transaction.isUpgraded, 2, "isUpgraded is true"),
-            (goesOn(transaction.expiresDate), 1, "expiresDate is after signedDate"),
-            (goesOn(renewal.renewalDate), 1, "renewalDate is after signedDate"),
+            (continues(transaction.expiresDate), 1, "expiresDate is after signedDate"),
+            (continues(renewal.renewalDate), 1, "renewalDate is after signedDate"),
         ]
         let rule = rules.first { $0.holds }
         derived = rule?.status ?? 2

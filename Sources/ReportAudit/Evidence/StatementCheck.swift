@@ -225,7 +225,7 @@ struct FindingEvidenceCheck {
         ["app", "environment", "original_transaction_id"].map { finding.text($0) }
     }
 
-    /// Values that a finding states twice: kinds about a key repeat the row's key as ours.
+    /// Values that a finding states twice: kinds about a key repeat the row's key as trueup's.
     private static func ownProblems(of finding: JSONRecord) -> [String] {
         let member: String
         switch (finding.text("kind"), finding.text("field")) {
@@ -403,7 +403,7 @@ struct FindingEvidenceCheck {
         }
     }
 
-    /// Nobody signs a status, but the transaction alone denies some.
+    /// Apple signs no status, but the transaction alone denies some.
     private static func statusProblems(
         of finding: JSONRecord, _ statement: EvidenceStatement
     ) -> [String] {
@@ -423,7 +423,7 @@ struct FindingEvidenceCheck {
     /// A purchase that is not in the table is critical where Apple's status gives access and nothing
     /// signed denies it.
     ///
-    /// A status that is denied has a finding of its own beside this one; a filtered run may leave
+    /// A status that is denied has a finding of its own next to this one; a filtered run may leave
     /// that out.
     private func missingProblems(
         of finding: JSONRecord, _ statement: EvidenceStatement
@@ -433,7 +433,7 @@ struct FindingEvidenceCheck {
             return ["its apple_value is not a status"]
         }
         var problems: [String] = []
-        let isDoubted = manifest.isNarrowed || doubted == Self.row(of: finding)
+        let isDoubted = manifest.isPartial || doubted == Self.row(of: finding)
         let denial = Self.denial(of: status, transaction)
         let isCritical = finding.text("severity") == "critical"
         if let denial, isCritical || !isDoubted {
@@ -532,7 +532,7 @@ struct FindingEvidenceCheck {
         return []
     }
 
-    /// An unknown field of a payload stands in it, with the value that the finding lists.
+    /// An unknown field of a payload is in it, with the value that the finding lists.
     ///
     /// Whether this version knows it by now does not matter.
     private static func unknownProblems(

@@ -2,12 +2,12 @@ import JSONWebSignature
 
 /// One record of a CSV file: its bytes, and where its fields end.
 ///
-/// A report has some sixteen such lines for a correction, which repeat each other but for three
-/// fields, so a field becomes a text only where somebody asks for it.
+/// A report has some sixteen such lines for a correction, which repeat each other except for three
+/// fields, so a field becomes a text only where a person asks for it.
 struct CSVRecord {
     private static let quote = UInt8(ascii: "\"")
 
-    /// The columns of the file; a name counts where it stands first.
+    /// The columns of the file; a name counts where it is first.
     private let columns: [String]
     private let bytes: [UInt8]
     /// For each field one past its last byte, which is its comma's place.
@@ -60,7 +60,7 @@ struct CSVRecord {
     /// Whether a field has a JSON value; see `CSVField`.
     func agrees(_ index: Int, with value: JSONValue?) -> Bool {
         guard let value, !value.isNull else { return raw(index).isEmpty }
-        // Most texts stand here as they stand there; the others are taken apart.
+        // Most texts are here as they are there; the others are taken apart.
         if let text = value.textBytes, raw(index).hasSameBytes(as: text),
             !text.contains(where: { $0 == Self.quote || $0 == 0 })
         {

@@ -5,7 +5,7 @@ struct CorrectionCheck {
     static let name = "corrections.jsonl"
 
     let folder: String
-    /// Whether the run was not to write: then its CSV goes on with what it would change.
+    /// Whether the run was not to write: then its CSV continues what it would change.
     let isCheck: Bool
     let statements: StatementCheck
     /// Whether the manifest names `derivations.jsonl`.
@@ -35,7 +35,7 @@ struct CorrectionCheck {
                 problems.add(Self.name, line: lines.lineNumber, "it is not a ledger entry")
                 continue
             }
-            // Those of a killed run stand here, too.
+            // Those of a killed run are here as well.
             if problems.isOfRun(entry) { changed.take(entry) }
             let before = problems.count
             let erasedBefore = audit.onErased
@@ -58,7 +58,7 @@ struct CorrectionCheck {
         derivations.checkEnd()
     }
 
-    /// The CSV file of a check goes on with the plan, line by line and without ledger entries.
+    /// The CSV file of a check continues the plan, line by line and without ledger entries.
     ///
     /// Reports of versions that did not write it end before.
     private func checkPlanned(_ companions: Companions) throws(UnreadableFile) {
@@ -147,7 +147,7 @@ struct CorrectionCheck {
         }
     }
 
-    /// Checks that both other files end here, too.
+    /// Checks that both other files end here as well.
     private func checkEnds(_ companions: Companions) {
         companions.csv?.checkEnd(after: Self.name)
         do throws(UnreadableFile) {
@@ -248,7 +248,7 @@ struct CorrectionCSVCheck {
     /// - Parameters:
     ///   - correction: A ledger entry, or an item of the plan.
     ///   - line: Its line.
-    ///   - list: The file that it stands in.
+    ///   - list: The file that it is in.
     ///   - derivation: What the line of its status states in that column; `nil` where that cannot be
     ///     said.
     /// - Returns: The check of the rest; `nil` where the file cannot be read on.
@@ -310,7 +310,7 @@ struct CorrectionCSVCheck {
         return self
     }
 
-    /// Whether a correction mends no finding and replaces no value.
+    /// Whether a correction fixes no finding and replaces no value.
     private static func onlyFills(
         _ correction: JSONRecord, _ old: JSONRecord?, _ new: JSONRecord?
     ) -> Bool {

@@ -124,7 +124,7 @@ struct ListedContents: Sendable {
     ///   - manifest: The run's manifest.
     ///   - trust: The trusted roots.
     ///   - apps: The apps of this run and of those that it follows.
-    ///   - guide: Where payloads stand in the file of evidence.
+    ///   - guide: Where payloads are in the file of evidence.
     /// - Returns: The counts and problems.
     @concurrent
     static func audit(

@@ -56,7 +56,7 @@ struct ManifestRecord {
     var ended: Timestamp? { record.text("ended").flatMap { Timestamp(rfc3339: $0) } }
 
     /// Whether the run covered only a part of its job.
-    var isNarrowed: Bool { record.states("scope") }
+    var isPartial: Bool { record.states("scope") }
 
     var breaks: [DeclaredBreak] { declarations.compactMap(DeclaredBreak.init) }
 

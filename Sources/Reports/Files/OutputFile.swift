@@ -200,7 +200,7 @@ struct FileDescriptor: ~Copyable {
         self.number = number
     }
 
-    /// Writes all bytes; `nil` when done, else the error number.
+    /// Writes all bytes; `nil` when done, otherwise the error number.
     func write(_ bytes: [UInt8]) -> Int32? {
         unsafe bytes.withUnsafeBytes { buffer -> Int32? in
             var offset = 0
@@ -230,12 +230,12 @@ struct FileDescriptor: ~Copyable {
         return failed ? nil : bytes
     }
 
-    /// Drops everything from an offset on; `nil` when done, else the error number.
+    /// Drops everything from an offset on; `nil` when done, otherwise the error number.
     func cut(at bytes: Int) -> Int32? {
         ftruncate(number, bytes) == 0 ? nil : errno
     }
 
-    /// Waits until everything is on the disk; `nil` when done, else the error number.
+    /// Waits until everything is on the disk; `nil` when done, otherwise the error number.
     func synchronize() -> Int32? {
         fsync(number) == 0 ? nil : errno
     }

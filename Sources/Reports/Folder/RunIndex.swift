@@ -4,10 +4,10 @@ package import Subscriptions
 
 /// `index.csv` of the report folder: a line per run, and the end of the chain of manifests.
 ///
-/// A run that was killed after its folder got its final name stands on the disk but not in the
-/// index. Such folders are taken up from their manifests, so that neither the index nor the chain
-/// gets a hole; a lost index is made anew the same way. A line that was cut is replaced by that of its
-/// manifest; where the run's folder is gone, too, the line is set aside.
+/// A run that was killed after its folder got its final name is on the disk but not in the index.
+/// Such folders are adopted from their manifests, so that neither the index nor the chain gets a
+/// hole; a lost index is made again the same way. A line that was cut is replaced by that of its
+/// manifest; where the run's folder is gone as well, the line is set aside.
 struct RunIndex {
     static let fileName = "index.csv"
     /// Where lines are kept that were cut and cannot be made again.
@@ -21,7 +21,7 @@ struct RunIndex {
 
     private init(directory: String) { self.directory = directory }
 
-    /// Reads the index and takes up complete folders that it lacks.
+    /// Reads the index and adopts complete folders that it lacks.
     ///
     /// - Throws: Where it cannot be written later: a run must not learn that at its end.
     static func read(in directory: String) throws(ReportError) -> RunIndex {
@@ -59,7 +59,7 @@ struct RunIndex {
         newestManifest = line.manifestDigest
     }
 
-    /// Writes the new index beside the old one.
+    /// Writes the new index next to the old one.
     func writeDraft() throws(ReportError) {
         var file = try OutputFile(creating: draftPath)
         try file.write(Line.table.csvHeader)
@@ -93,7 +93,8 @@ struct RunIndex {
             }
             // Perhaps only its end was lost.
             if isWhole { return keep(line) }
-            // A part of a run's id tells nothing: the runs that it may be of are taken up by themselves.
+            // A part of a run's id tells nothing: the runs that it may be of are adopted by
+            // themselves.
             if folders.isEmpty { damaged.append(line) }
             return
         }
@@ -162,7 +163,7 @@ extension RunIndex {
         var excluded: Int
         var findings: Int
         var correctionsApplied: Int
-        /// Every narrowing in words; empty when the whole job ran.
+        /// Every filter in words; empty when the whole job ran.
         var scope: [String]
         var toolVersion: String
 
@@ -219,7 +220,7 @@ extension RunIndex.Line {
             undecided: summary.totals.undecidedCount, excluded: summary.totals.excludedCount,
             findings: summary.findings.reduce(0) { $0 + $1.findings },
             correctionsApplied: summary.corrections[.applied] ?? 0,
-            scope: summary.header.narrowing, toolVersion: toolVersion)
+            scope: summary.header.filters, toolVersion: toolVersion)
     }
 }
 
@@ -297,7 +298,7 @@ struct StoredManifest {
 ///
 /// It is read from each report's `summary.json` alone and proves nothing: a report is verified for
 /// itself. A run that left no report, as one that was killed, is not among them.
-package struct StoredNight: Sendable {
+package struct StoredDay: Sendable {
     /// Oldest first; the worker of each is its report folder.
     package private(set) var runs: [WorkerRun] = []
     /// The parts that could not be read, a sentence each.

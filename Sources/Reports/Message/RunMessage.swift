@@ -94,7 +94,7 @@ package struct RunMessage: Hashable, Sendable {
         link = nil
     }
 
-    /// Kinds that no earlier run has reported, the gravest first.
+    /// Kinds that no earlier run has reported, the most severe first.
     package var news: [News] {
         var counts: [FindingKind: News] = [:]
         for count in summary?.findings ?? [] where count.state == .new && count.findings > 0 {

@@ -12,10 +12,10 @@ package struct RunMetrics: Hashable, Sendable {
         /// When a whole run of the job last ended with everything judged (0 or 2).
         package var lastSuccess: Timestamp?
         package var watermarks: [AppIdentity: Timestamp] = [:]
-        /// When Apple signed the oldest word by which a row was judged last.
+        /// When Apple signed the oldest statement by which a row was checked last.
         package var oldestCheck: Timestamp?
         /// Subscriptions about which the next run must ask.
-        package var owed = 0
+        package var pending = 0
         /// Calls of the hour that ended with the run, by all processes on the database.
         package var quota: [QuotaUse] = []
         /// How long the run was kept from asking, by reason.
@@ -50,7 +50,7 @@ package struct RunMetrics: Hashable, Sendable {
 
     package var text: String {
         let apps = summary.header.appsAlone
-        // A series of its own for each worker: their sums are those of the whole night.
+        // A series of its own for each worker: their sums are those of the whole run.
         let common: [(name: String, value: String)] =
             [("job", summary.header.job)]
             + (apps.isEmpty ? [] : [(MetricsFile.appsLabel, apps.joined(separator: ","))])
@@ -170,7 +170,7 @@ package struct RunMetrics: Hashable, Sendable {
                 coverage?.sample.map { [([], String($0.bound))] } ?? []),
             MetricFamily(
                 "trueup_owed_rows", "Rows that the next run must check.",
-                [([], String(standing.owed))]),
+                [([], String(standing.pending))]),
             MetricFamily(
                 "trueup_oldest_check_timestamp_seconds",
                 "When Apple signed the oldest statement by which a row was checked.",

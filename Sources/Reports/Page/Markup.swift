@@ -4,8 +4,8 @@ import Subscriptions
 
 /// HTML as it is written: names are constants of the program, every value is escaped.
 ///
-/// There is no way to put a value into it unescaped: only a `StaticString`, which no value of a run can
-/// become, is taken as it is. Values of attributes always stand in double quotes.
+/// There is no way to put a value into it unescaped: only a `StaticString`, which no value of a run
+/// can become, is taken as it is. Values of attributes always are in double quotes.
 struct Markup {
     /// A name, which the program knows, with a value, which may be anybody's.
     struct Attribute {
@@ -107,7 +107,7 @@ struct Markup {
 extension Markup {
     /// A column: its heading, and how its cells are set.
     struct Column {
-        /// Numbers stand at the right, dates and times on one line.
+        /// Numbers are at the right, dates and times on one line.
         enum Form { case text, number, date }
 
         let heading: String
@@ -127,8 +127,8 @@ extension Markup {
         }
     }
 
-    /// A table whose rows the closure adds with `row`; the caption is always there, for those who cannot
-    /// see where a table stands.
+    /// A table whose rows the closure adds with `row`; the caption is always there, for those who
+    /// cannot see where a table is.
     mutating func table(
         _ caption: String, _ columns: [Column], named name: String? = nil,
         _ rows: (inout Markup) -> Void
@@ -173,7 +173,8 @@ extension Markup {
         lineFeed()
     }
 
-    /// A text that is never broken, so that it can be read, searched and copied: an id, a name of ours.
+    /// A text that is never broken, so that it can be read, searched and copied: an id, a name of
+    /// trueup's.
     mutating func kept(_ text: String) { element("span", [.named("keep")], text) }
 
     /// A section of the summary as a table, with the words of `summary.txt`.

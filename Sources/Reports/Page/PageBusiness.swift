@@ -7,7 +7,7 @@ struct PageBusiness {
 
     /// The most products of an app in a table of their own rows.
     private static let mostProducts = 40
-    /// The drawings of the nights are numbered from 1.
+    /// The drawings of the runs are numbered from 1.
     private static let firstDrawing = 1_000
 
     init(_ view: BusinessView) { self.view = view }
@@ -135,10 +135,10 @@ struct PageBusiness {
     private func text(_ events: Int?) -> String { events?.grouped ?? "?" }
 
     /// All products; the run's own day is not over and left out.
-    private func chart(_ kind: BusinessEventKind, of app: AppIdentity) -> NightBars {
+    private func chart(_ kind: BusinessEventKind, of app: AppIdentity) -> DayBars {
         let days = view.days.dropLast()
         let read = days.first { view.reading(of: $0, app) != .not }
-        return NightBars(
+        return DayBars(
             title: kind.words,
             values: days.map { day in
                 let isWhole = view.reading(of: day, app) == .whole

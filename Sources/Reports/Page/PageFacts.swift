@@ -3,7 +3,7 @@ import Subscriptions
 /// The facts of a run that the page shows, read once from its record; it stays small, however long
 /// the lists.
 struct PageFacts {
-    /// The most lines of each list; the files beside the page have all.
+    /// The most lines of each list; the files next to the page have all.
     enum Limit {
         static let findings = 1_000
         static let corrections = 200
@@ -26,7 +26,7 @@ struct PageFacts {
     private(set) var customers: [SubscriptionKey: String] = [:]
     private(set) var withheld = AccessHarm()
     private(set) var unpaid = AccessHarm()
-    /// Rows whose status differs, by ours and Apple's.
+    /// Rows whose status differs, by the stored value and Apple's.
     private(set) var statuses: [StatusPair: Int] = [:]
     private(set) var undecided: [UndecidedReason: [UndecidedRow]] = [:]
     private(set) var notFound: [NotFoundAccount] = []
@@ -241,7 +241,7 @@ struct PageMeasures {
                 : "The run waited before its calls: \(named.joined(separator: ", ")).")
     }
 
-    // MARK: Over the nights
+    // MARK: Over the runs
 
     static var delays: [Chart] {
         [

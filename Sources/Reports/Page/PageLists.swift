@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// The lists of the page, each bounded, saying where all of it stands.
+/// The lists of the page, each bounded, saying where all of it is.
 struct PageLists {
     let facts: PageFacts
 
@@ -195,7 +195,7 @@ struct PageOpenFindings {
     /// How much of a finding's id stands: the beginning, which `trueup acknowledge` takes.
     static let idDigits = 12
     private static let evidenceDigits = 12
-    /// The longest id of a product or a customer that stands on one line.
+    /// The longest id of a product or a customer that is on one line.
     private static let mostKept = 40
 
     func append(to page: inout Markup) {
@@ -291,7 +291,8 @@ struct PageOpenFindings {
     }
 }
 
-/// The gravest of very many findings that nothing has resolved, never holding many more than it gives.
+/// The most severe of very many findings that nothing has resolved, never holding many more than it
+/// gives.
 struct WorstFindings {
     /// Findings that are open: neither corrected nor acknowledged.
     static let openStates: Set<FindingState> = [.new, .open, .recurring]

@@ -92,7 +92,7 @@ struct PageOpening {
         if found > 0 {
             let known = states([.acknowledged])
             sentences.append(
-                "\(found.of("finding")): \(mended), \(open.grouped) open, of these \(new.grouped) new"
+                "\(found.of("finding")): \(resolved), \(open.grouped) open, of these \(new.grouped) new"
                     + (known > 0 ? "; \(known.grouped) acknowledged" : "") + ".")
         }
         sentences += [
@@ -103,7 +103,7 @@ struct PageOpening {
     }
 
     /// A notification that was recovered is no row that was written.
-    private var mended: String {
+    private var resolved: String {
         let recovered = summary.findings.filter {
             $0.state == .corrected && [.notificationMissed, .notificationLost].contains($0.kind)
         }.reduce(0) { $0 + $1.findings }
@@ -167,9 +167,9 @@ struct PageOpening {
             ("findings open", open.grouped, "\(new.grouped) of them new"),
             ("not checked", totals.undecidedCount.grouped, "never counted as a match"),
         ]
-        // Nobody asked for these to be left out, so the run is incomplete by them, too.
-        if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
-            figures.append(("of no configured app", strangers.grouped, "never checked"))
+        // Nobody asked for these to be left out, so the run is incomplete by them as well.
+        if let unconfigured = totals.excluded[.appNotConfigured], unconfigured > 0 {
+            figures.append(("of no configured app", unconfigured.grouped, "never checked"))
         }
         return figures
     }
@@ -209,7 +209,7 @@ struct PageOpening {
         if reasons.isEmpty {
             part.element("p", "No row in scope was left without a verdict.")
         }
-        part.list(header.narrowing.map { "This was a partial run: only \($0)." })
+        part.list(header.filters.map { "This was a partial run: only \($0)." })
         if let unasked = summary.conclusion.coverage?.unasked, unasked > 0 {
             part.element("p") { line in
                 line.text(
@@ -233,7 +233,7 @@ extension FixedWidthInteger {
 }
 
 extension RunCoverage {
-    /// Rows that nobody asked about; `nil` where that was not counted.
+    /// Rows that no one asked about; `nil` where that was not counted.
     ///
     /// What earlier versions stored tells only of rows that no reason named.
     var unasked: Int? { table?.notAsked ?? quiet.map { max(0, $0 - (sample?.drawn ?? 0)) } }
@@ -339,8 +339,8 @@ struct Page {
         case .open, .examples, .corrections, .absent, .undecided:
             PageLists(facts: facts).append(section, to: &part)
         case .business: PageBusiness(BusinessView(facts.summary)).append(to: &part)
-        case .nights: PageNights(facts: facts).appendCharts(to: &part)
-        case .calendar: PageNights(facts: facts).appendCalendar(to: &part)
+        case .nights: PageDays(facts: facts).appendCharts(to: &part)
+        case .calendar: PageDays(facts: facts).appendCalendar(to: &part)
         case .check, .sign:
             let proof = PageProof(summary: facts.summary, trustedRoots: facts.trustedRoots)
             if section == .check {
@@ -407,7 +407,7 @@ struct PageSummaries {
 
     private func causes(_ page: inout Markup) {
         let causes = CauseLines(summary)
-        guard !causes.told.isEmpty else {
+        guard !causes.shown.isEmpty else {
             page.element("p", "The run did not search for causes, or there is nothing to explain.")
             return
         }
@@ -417,7 +417,7 @@ struct PageSummaries {
         ]
         let all = causes.causes.reduce(0) { $0 + $1.findings }
         page.table("Causes of \(all.of("finding"))", columns, named: "stack") { table in
-            for cause in causes.told {
+            for cause in causes.shown {
                 table.element("tr") { row in
                     row.element(
                         "td", [.named("n"), .init("data-label", "findings")],

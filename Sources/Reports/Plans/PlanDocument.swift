@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 package import Subscriptions
 
-/// A plan file as it was read: which plan it says it is, and that nobody changed it.
+/// A plan file as it was read: which plan it says it is, and that it was not changed.
 ///
 /// The corrections themselves are only hashed. Whoever applies the plan takes them out of the
 /// database that made it, where the same identity must be known.
@@ -208,7 +208,8 @@ private struct PlanReading {
                 + "with \"trueup check\".")
     }
 
-    /// A file that cannot be read as a plan: a plan that somebody wrote anew, or something else.
+    /// A file that cannot be read as a plan: a plan that another program wrote again, or something
+    /// else.
     private var foreign: PlanFileError {
         func holds(_ name: String) -> Bool {
             Self.firstRange(of: Array("\"\(name)\"".utf8), in: opening) != nil

@@ -135,16 +135,16 @@ extension PlanListing {
             if !chosen.isEmpty { shown = chosen }
         }
         var room = mostCharacters - line(of: correction, fate: fate, telling: []).count
-        var told: [String] = []
+        var texts: [String] = []
         for change in shown {
             let words = words(of: change, in: correction)
             room -= words.count + 2
-            guard told.isEmpty || room >= 0 else { break }
-            told.append(words)
+            guard texts.isEmpty || room >= 0 else { break }
+            texts.append(words)
         }
-        let more = named.count - told.count
-        if more > 0 { told.append(more.of("more column")) }
-        return line(of: correction, fate: fate, telling: told)
+        let more = named.count - texts.count
+        if more > 0 { texts.append(more.of("more column")) }
+        return line(of: correction, fate: fate, telling: texts)
     }
 }
 
@@ -235,6 +235,7 @@ package struct PlanExcerpt: Hashable, Sendable {
 }
 
 extension PlannedCorrection {
-    /// Whether it mends no finding: it fills what was empty, or takes in a period with the first fill.
+    /// Whether it fixes no finding: it fills what was empty, or takes in a period with the first
+    /// fill.
     fileprivate var isFill: Bool { kinds.isEmpty && undoOf == nil }
 }

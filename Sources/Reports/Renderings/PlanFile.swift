@@ -88,7 +88,7 @@ extension RunRecord {
 ///
 /// The first line is the head, then each item has a line of its own, and the last line closes the
 /// list and states the SHA-256 of all bytes before that line (`head -n -1 FILE | sha256sum`). A
-/// reader can therefore stream it, and finds out when somebody edited it.
+/// reader can therefore stream it, and finds out when another program edited it.
 enum SealedList {
     /// Writes the document; `items` hands the text of each item to its argument, in order.
     static func write(

@@ -23,7 +23,7 @@ extension ReportFile {
     private static func head(of source: ReportSource) -> String {
         let header = source.summary.header
         let scope =
-            header.narrowing.isEmpty ? "the whole job" : header.narrowing.joined(separator: ", ")
+            header.filters.isEmpty ? "the whole job" : header.filters.joined(separator: ", ")
         let roots = source.context.trustedRoots.notice.map { "Roots: \($0)\n" } ?? ""
         return """
             Run \(header.runID) of the job \(header.job.onOneLine) (\(header.mode.rawValue)), \

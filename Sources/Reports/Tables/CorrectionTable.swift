@@ -116,7 +116,7 @@ extension Table where Record == ChangedField {
     ])
 }
 
-/// A status that was written on Apple's word, and from which signed fields it follows.
+/// A status that was written on Apple's statement, and from which signed fields it follows.
 ///
 /// It is made from the evidence each time it is shown: the ledger entry, and so its hash, does not
 /// hold it.

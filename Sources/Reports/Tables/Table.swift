@@ -12,7 +12,7 @@ struct Table<Record>: Sendable {
     }
 
     let columns: [Column]
-    /// Columns in the order of their names' bytes, each with what stands before its value.
+    /// Columns in the order of their names' bytes, each with what is before its value.
     private let members: [(opening: [UInt8], cell: @Sendable (Record) -> Cell)]
 
     init(_ columns: [(String, @Sendable (Record) -> Cell)]) {
@@ -70,7 +70,7 @@ enum Cell {
         }
     }
 
-    /// Appends the value as it stands in JSON Lines.
+    /// Appends the value as it is in JSON Lines.
     func appendJSON(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
@@ -183,7 +183,7 @@ enum CSVField {
     }
 }
 
-/// Writes the CSV lines of records that are alike but for some columns.
+/// Writes the CSV lines of records that are alike except for some columns.
 ///
 /// The lines of a correction repeat some 500 bytes for each changed field; these are made once.
 struct AlikeLines<Record>: Sendable {

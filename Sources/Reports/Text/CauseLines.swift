@@ -3,7 +3,7 @@ import Subscriptions
 /// The causes of a run's findings in sentences: how many, why, and what they have in common.
 struct CauseLines {
     /// Causes that the summary lists; `summary.json` has them all.
-    static let told = 12
+    static let shown = 12
 
     let causes: [CauseCluster]
     /// Whether corrections were written, not only planned.
@@ -20,7 +20,7 @@ struct CauseLines {
     }
 
     /// One cause in words.
-    struct Told {
+    struct Shown {
         let findings: Int
         let title: String
         let sentences: [String]
@@ -28,10 +28,10 @@ struct CauseLines {
     }
 
     /// The first causes in words.
-    var told: [Told] {
-        causes.prefix(Self.told).map { cause in
+    var shown: [Shown] {
+        causes.prefix(Self.shown).map { cause in
             let app = namesApps ? " [\(cause.bundleID) \(cause.environment)]" : ""
-            return Told(
+            return Shown(
                 findings: cause.findings, title: cause.cause + app,
                 sentences: sentences(about: cause), ink: ink(of: cause))
         }
@@ -39,7 +39,7 @@ struct CauseLines {
 
     /// The sentence about the causes that are left out; `nil` where none is.
     var others: String? {
-        let others = causes.dropFirst(Self.told)
+        let others = causes.dropFirst(Self.shown)
         guard !others.isEmpty else { return nil }
         let findings = others.reduce(0) { $0 + $1.findings }
         return "… and \(others.count.of("more cause")) with \(findings.of("finding")), all in "
@@ -48,12 +48,12 @@ struct CauseLines {
 
     func lines(_ palette: Palette) -> [String] {
         guard !causes.isEmpty else { return [] }
-        let told = self.told
-        let width = told.map { $0.findings.grouped.count }.max() ?? 0
+        let shown = self.shown
+        let width = shown.map { $0.findings.grouped.count }.max() ?? 0
         let margin = String(repeating: " ", count: width + 4)
         let all = causes.reduce(0) { $0 + $1.findings }
         var lines = [palette.paint("CAUSES of \(all.of("finding"))", .heading)]
-        for cause in told {
+        for cause in shown {
             let count = "  " + cause.findings.grouped.padded(to: width, atRight: true) + "  "
             var title = cause.title
             var sentences = cause.sentences

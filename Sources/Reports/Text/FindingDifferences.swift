@@ -167,9 +167,9 @@ extension RunSummary {
     /// The reason why a finding that the run does not list may still be open; `nil` where the run
     /// checks every row that its job has.
     fileprivate var partNotice: String? {
-        if !header.narrowing.isEmpty {
+        if !header.filters.isEmpty {
             return
-                "Run \(header.runID) left out rows (\(header.narrowing.joined(separator: "; "))): a finding that it does "
+                "Run \(header.runID) left out rows (\(header.filters.joined(separator: "; "))): a finding that it does "
                 + "not list may still be open."
         }
         // Only a run that walks the rows counts the table against what it lists.

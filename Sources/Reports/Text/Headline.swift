@@ -48,11 +48,11 @@ private struct Facts {
     let findings: Int
     let applied: Int
     let planned: Int
-    /// Corrections of the same pass that another run's report lists.
+    /// Corrections of the same checkpoint that another run's report lists.
     let reportedBefore: Int
     let fills: [CorrectionFate: FillCounts]
     let meaning: String
-    /// Whether the run worked off a plan, or took a run back: then nothing was checked by it.
+    /// Whether the run worked off a plan, or reverted a run: then nothing was checked by it.
     let judgesNothing: Bool
     let isUndo: Bool
     let left: Int
@@ -109,12 +109,12 @@ private struct Facts {
         switch status {
         case .ok, .findings:
             parts = [
-                rows([differing(status), notJudged, strangers]), corrections, standing, known,
+                rows([differing(status), notJudged, unconfigured]), corrections, standing, known,
             ]
         case .incomplete:
-            // The reason comes first: rows that were not judged, or else what was not read.
-            let counted = rows([notJudged, strangers, differing(status)])
-            let isOfRows = notJudged.rows > 0 || strangers.rows > 0
+            // The reason comes first: rows that were not checked, or else what was not read.
+            let counted = rows([notJudged, unconfigured, differing(status)])
+            let isOfRows = notJudged.rows > 0 || unconfigured.rows > 0
             parts =
                 (isOfRows ? [counted, unread] : [unread, counted])
                 + [corrections, standing, known]
@@ -130,7 +130,7 @@ private struct Facts {
         return said.isEmpty ? meaning : said.joined(separator: "; ")
     }
 
-    /// Every row was excluded, or could not be judged.
+    /// Every row was excluded, or could not be checked.
     private func nothingJudged(_ status: ExitStatus) -> String {
         let excluded = [
             (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
@@ -215,15 +215,15 @@ private struct Facts {
     }
 
     private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {
-        // After a run that mended everything the difference is past.
+        // After a run that fixed everything the difference is past.
         if status == .ok && applied + reportedBefore > 0 { return (totals.discrepant, "differed") }
         return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
     }
 
     private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not checked") }
 
-    /// Rows that nobody asked to leave out; they alone make a run incomplete.
-    private var strangers: (rows: Int, what: String) {
+    /// Rows that no one asked to leave out; they alone make a run incomplete.
+    private var unconfigured: (rows: Int, what: String) {
         let rows = totals.excluded[.appNotConfigured] ?? 0
         return (rows, "\(rows == 1 ? "belongs" : "belong") to no configured app")
     }

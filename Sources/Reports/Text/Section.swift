@@ -19,7 +19,7 @@ struct Section {
     var title: String
     /// Headings of the columns after the first, whose heading is the title.
     var headings: [String] = []
-    /// Columns, from 0, whose cells are numbers and stand at the right.
+    /// Columns, from 0, whose cells are numbers and are at the right.
     var numbers: Set<Int> = []
     var rows: [Row] = []
     /// Sentences, each with a dash in front.
@@ -232,7 +232,7 @@ extension String {
         return String(text)
     }
 
-    /// The words; what stands between two grave accents is one word.
+    /// The words; what is between two grave accents is one word.
     private var unbreakableWords: [String] {
         var words: [String] = []
         var isInCommand = false

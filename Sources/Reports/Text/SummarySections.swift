@@ -20,8 +20,8 @@ enum SummarySections {
         if !apps.isEmpty {
             facts.append((apps.count == 1 ? "App" : "Apps", apps.joined(separator: ", ")))
         }
-        if !header.narrowing.isEmpty {
-            facts.append(("Scope", "only " + header.narrowing.joined(separator: ", ")))
+        if !header.filters.isEmpty {
+            facts.append(("Scope", "only " + header.filters.joined(separator: ", ")))
         }
         if let notice { facts.append(("Roots", notice)) }
         if let earlier = summary.resumedFrom {
@@ -72,21 +72,21 @@ enum SummarySections {
         return section
     }
 
-    /// Rows of no configured app were left out although nobody asked for it.
+    /// Rows of no configured app were left out although no one asked for it.
     private static func excluded(_ totals: RunTotals) -> Section.Row {
-        let strangers = totals.excluded[.appNotConfigured] ?? 0
-        let inFlight = totals.excludedCount - strangers
+        let unconfigured = totals.excluded[.appNotConfigured] ?? 0
+        let inFlight = totals.excludedCount - unconfigured
         let meaning =
-            switch (inFlight, strangers) {
+            switch (inFlight, unconfigured) {
             case (0, 0): "in flight, or of no configured app"
             case (_, 0): "in flight: Apple signed them too recently"
             case (0, _): "of no configured app: never checked"
             default:
-                "\(inFlight.grouped) in flight, \(strangers.grouped) of no configured app"
+                "\(inFlight.grouped) in flight, \(unconfigured.grouped) of no configured app"
             }
         return .init(
             ["excluded", totals.excludedCount.grouped, meaning],
-            ink: strangers > 0 ? .notable : .plain)
+            ink: unconfigured > 0 ? .notable : .plain)
     }
 
     /// Shows why rows were not checked, or were excluded.
@@ -176,8 +176,8 @@ extension Severity {
 }
 
 extension SummarySections {
-    /// From how many purchases on that are not in the table it is likely that the table holds only a part
-    /// of them, and from which share of the judged rows.
+    /// From how many purchases on that are not in the table it is likely that the table holds only
+    /// a part of them, and from which share of the checked rows.
     private static let partialTable = (findings: 5, share: 0.05)
 
     /// Returns advice where many purchases of known customers are not in the table; `nil` where
@@ -215,13 +215,13 @@ extension SummarySections {
                 "Run the job again: it checks the rows that were not checked. undecided.csv names them."
             )
         }
-        if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
-            let (they, their) = strangers == 1 ? ("it", "its") : ("they", "their")
+        if let unconfigured = totals.excluded[.appNotConfigured], unconfigured > 0 {
+            let (they, their) = unconfigured == 1 ? ("it", "its") : ("they", "their")
             sentences.append(
-                "\(strangers.of("row")) \(strangers == 1 ? "belongs" : "belong") to no configured "
-                    + "app, and no run checks \(strangers == 1 ? "it" : "them"). Add \(their) "
+                "\(unconfigured.of("row")) \(unconfigured == 1 ? "belongs" : "belong") to no configured "
+                    + "app, and no run checks \(unconfigured == 1 ? "it" : "them"). Add \(their) "
                     + "app (bundle_id and environment) to apps in the settings, or correct these "
-                    + "columns where \(they) \(strangers == 1 ? "names" : "name") the wrong one. The "
+                    + "columns where \(they) \(unconfigured == 1 ? "names" : "name") the wrong one. The "
                     + "job stays incomplete until then.")
         }
         return sentences.isEmpty ? [status.advice].compactMap(\.self) : sentences
@@ -394,7 +394,7 @@ extension SummarySections {
                     + "says since when. No run removes access because of that; check them before you decide."
             )
         }
-        // What is corrected every night comes back every night, until its cause is corrected.
+        // What is corrected every run comes back every run, until its cause is corrected.
         for cause in summary.conclusion.causes where cause.isFixedAgain {
             sentences.append(
                 "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Fix the cause: if runs "
@@ -452,7 +452,7 @@ extension SummarySections {
         add("before", table.judgedBefore, "checked by earlier runs of the same full scan")
         add(
             "not asked", table.notAsked,
-            summary.header.narrowing.isEmpty
+            summary.header.filters.isEmpty
                 ? "there was no reason to ask" : "no reason to ask, or left out by a filter")
         add("inserted", table.inserted, "by this run")
         if table.gone > 0 {
@@ -502,8 +502,8 @@ extension RunCoverage {
 }
 
 extension RunCoverage.Sample {
-    /// How many of the drawn rows the sample itself had to ask about, and what became of the others;
-    /// `nil` where all were asked about, or it is not stored.
+    /// How many of the drawn rows the sample itself had to ask about, and what became of the
+    /// others; `nil` where all were checked, or it is not stored.
     fileprivate var tieOut: String? {
         guard let judgedBy, judgedBy.otherQuestion > 0 || judgedBy.notification > 0 else {
             return nil

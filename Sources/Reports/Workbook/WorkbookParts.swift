@@ -143,7 +143,7 @@ enum WorkbookCell {
     /// Appends the cell's element; nothing for an empty one.
     ///
     /// - Parameters:
-    ///   - reference: Where it stands, such as `B7`.
+    ///   - reference: Where it is, such as `B7`.
     ///   - bytes: Takes it.
     func append(at reference: String, to bytes: inout [UInt8]) {
         switch self {

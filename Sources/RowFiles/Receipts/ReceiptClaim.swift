@@ -81,8 +81,8 @@ extension UInt8 {
 /// App receipts: PKCS#7 signed data around a set of attributes, each a type, a version and a value.
 ///
 /// The types are those of Apple's "Receipt Validation Programming Guide", chapter "Receipt Fields",
-/// which its receipt utilities read, too; type 0 is not named there, and holds what verifyReceipt
-/// answers as `receipt_type`.
+/// which its receipt utilities read as well; type 0 is not named there, and holds what
+/// verifyReceipt answers as `receipt_type`.
 extension ReceiptClaim {
     private enum AttributeType {
         static let receiptType = 0

@@ -8,7 +8,7 @@ package enum ReceiptField: String, NamedColumn {
     case bundleID = "bundle_id"
     case environment
 
-    /// The column of the rows that takes over what stands here.
+    /// The column of the rows that takes what is here.
     package var ofRow: SubscriptionField? {
         switch self {
         case .receipt: nil
@@ -36,7 +36,7 @@ extension RowFileReader where Field == ReceiptField, Row == ReceiptRows {
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones: a receipt of another is a bad line.
-    ///   - mapping: what columns with other names than ours mean.
+    ///   - mapping: what columns with other names than trueup's mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(
         receiptsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()

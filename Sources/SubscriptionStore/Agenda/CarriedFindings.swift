@@ -23,7 +23,7 @@ struct CarriedFindings {
                 h.state IN \(OpenFindings.states) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
                         WHERE j.finding_id = h.finding_id AND j.job = ?4)
-                    AND \(OpenFindings.isOfAnApp(narrowing: "?5"))
+                    AND \(OpenFindings.isOfAnApp(filters: "?5"))
                     AND h.kind NOT IN \(OpenFindings.kindsOfNotifications)
                     AND NOT \(OpenFindings.isStated)
                 """, [first, next ?? "~", job, filter])
@@ -102,13 +102,13 @@ struct FindingQuestions: Sendable {
     let run: RunHeader
     let cause: Cause
 
-    private var filter: String { TextList.encode(run.narrowing) }
+    private var filter: String { TextList.encode(run.filters) }
 
     /// A condition: the run `r` leaves no notes about the rows that it checks.
     private static let notesNothing = """
         (r.mode = '\(RunMode.check.rawValue)' OR r.narrowing <> ''
             AND instr(replace(char(10) || r.narrowing,
-                char(10) || '\(RunHeader.appNarrowing)', ''), char(10)) > 0)
+                char(10) || '\(RunHeader.appFilterPrefix)', ''), char(10)) > 0)
         """
 
     private static let kindsFixedByAnswer = FindingKind.allCases.filter(\.isFixedByAnswer)
@@ -151,7 +151,7 @@ struct FindingQuestions: Sendable {
         switch cause {
         case .otherSettings: "h.kind IN (\(Self.kindsFixedByAnswer))"
         case .unnotedChecks:
-            // Rows that were never checked are asked about anyway.
+            // Rows that were never checked are checked anyway.
             """
             EXISTS (SELECT 1 FROM trueup_checks AS c
                 WHERE c.bundle_id = h.bundle_id AND c.environment = h.environment
@@ -181,7 +181,7 @@ struct FindingQuestions: Sendable {
                     AND h.finding_id >= ?4 AND h.finding_id < ?5
                     AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
                         WHERE j.finding_id = h.finding_id AND j.job = ?6)
-                    AND \(OpenFindings.isOfAnApp(narrowing: "?7"))
+                    AND \(OpenFindings.isOfAnApp(filters: "?7"))
                     AND \(condition)
                 \(QuestionQueue.wakingUp)
                 """,

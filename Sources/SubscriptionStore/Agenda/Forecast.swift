@@ -7,10 +7,10 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - scope: From which rows the run takes its questions.
-    ///   - run: What the run would be recorded as: it goes on with the pass of a stopped one.
+    ///   - run: What the run would be recorded as: it continues the checkpoint of a stopped one.
     ///   - apps: The configured ones.
-    ///   - level: How many rows tonight's sweep takes.
-    ///   - due: Why a row is asked about.
+    ///   - level: How many rows this run's sweep takes.
+    ///   - due: Why a row is checked.
     ///   - place: Through which app it is asked about, if at all.
     /// - Returns: Counts of one consistent view of the database.
     /// - Throws: `StoreError` when it cannot be read.
@@ -28,7 +28,7 @@ extension SQLiteStore {
                     passID: try PassOpening(db: db, run: run).adoptable())
                 try questions.addPending()
                 switch scope {
-                case .owed: break
+                case .pending: break
                 case .delta(let request):
                     let ends = try SweepOrder(db: db, request: request).ends(level: level)
                     let changed = try ChangedPeriods(db: db)
@@ -53,7 +53,7 @@ private struct ForecastQuestions {
     let place: (LocalSubscription) -> QuestionPlace
     /// A condition: a line of the queue is due when the run begins.
     private let isAsked: String
-    /// The pass of a stopped run that the run would go on with.
+    /// The pass of a stopped run that the run would continue.
     let passID: Int64?
     private var forecast = QuestionForecast()
 
@@ -71,7 +71,7 @@ private struct ForecastQuestions {
     /// The last runs that tell what cannot be counted.
     private static let pastRuns = 7
 
-    // MARK: What is owed
+    // MARK: What is pending
 
     mutating func addPending() throws {
         let lines = try Row.fetchCursor(
@@ -111,7 +111,8 @@ private struct ForecastQuestions {
         return try cursor.next().map { LocalSubscription($0) }
     }
 
-    /// Whether a stopped run has judged a row, so that the one that goes on does not ask about it.
+    /// Whether a stopped run has checked a row, so that the one that continues does not ask about
+    /// it.
     private func isJudged(_ key: SubscriptionKey) throws -> Bool {
         guard let passID else { return false }
         return try Bool.fetchOne(
@@ -158,20 +159,20 @@ private struct ForecastQuestions {
 
     mutating func addDue(_ scan: TableScan, _ request: ScheduleRequest) throws {
         var draw = SampleDraw(request.sample, seed: request.seed)
-        var quiet = 0
+        var unchanged = 0
         var drawn = 0
         var position: StoredKey?
         repeat {
             let chunk = try scan.chunk(after: position, db)
-            quiet += chunk.quiet.count
+            unchanged += chunk.unchanged.count
             for line in chunk.lines { try askUnlessPending(line.key, because: line.reason) }
-            for key in chunk.quiet { draw.offer(key) }
+            for key in chunk.unchanged { draw.offer(key) }
             if draw.mayTakeEarly { drawn += try askAbout(sample: draw.take()) }
             position = chunk.next
         } while position != nil
         drawn += try askAbout(sample: draw.take())
-        forecast.quiet = quiet
-        forecast.drawsPart = drawn > 0 && drawn < quiet
+        forecast.unchanged = unchanged
+        forecast.drawsPart = drawn > 0 && drawn < unchanged
     }
 
     private mutating func askAbout(sample keys: [SubscriptionKey]) throws -> Int {
@@ -182,19 +183,19 @@ private struct ForecastQuestions {
     private mutating func askUnlessPending(
         _ key: SubscriptionKey, because reason: QuestionReason
     ) throws {
-        let isOwed = try Bool.fetchOne(
+        let isPending = try Bool.fetchOne(
             db.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
                         AND environment = ? AND original_transaction_id = ? AND \(isAsked))
                     """), arguments: key.arguments)
-        if isOwed != true, let row = try row(of: key) { try ask(row, because: reason) }
+        if isPending != true, let row = try row(of: key) { try ask(row, because: reason) }
     }
 
     // MARK: Every row
 
-    /// `job` has perhaps an unfinished round, which the run goes on with; `nil` for a run that begins
-    /// anew.
+    /// `job` has perhaps an unfinished full scan, which the run continues; `nil` for a run that
+    /// begins again.
     mutating func addEveryRow(roundOf job: String?) throws {
         let began = try job.flatMap {
             try Int64.fetchOne(
@@ -229,7 +230,7 @@ private struct ForecastQuestions {
             forecast.rows += 1
             forecast.customers.add(row.text(at: 0))
         }
-        forecast.goesOn =
+        forecast.resumes =
             try Bool.fetchOne(
                 db,
                 sql: """
@@ -251,8 +252,8 @@ private struct ForecastQuestions {
         return forecast
     }
 
-    /// A job's first run comes without its coverage: it reads far back and meets rows that no run has
-    /// judged, so what notifications named and settled for it says nothing of the next.
+    /// A job's first run comes without its coverage: it reads far back and meets rows that no run
+    /// has checked, so what notifications named and settled for it says nothing of the next.
     private func pastRun(_ row: Row) throws -> PastRun {
         let calls = try Row.fetchAll(
             db,

@@ -42,7 +42,7 @@ struct QuestionQueue {
             """
         let rows: [Row]
         switch part {
-        case .owed:
+        case .pending:
             rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -67,7 +67,7 @@ struct QuestionQueue {
 
     /// Adds a question that a notification asks for to the queue, or to this checkpoint's questions alone;
     /// an older statement does not replace a newer one.
-    func owe(_ question: NewQuestion, isDurable: Bool, since: Timestamp) throws {
+    func enqueue(_ question: NewQuestion, isDurable: Bool, since: Timestamp) throws {
         let key = question.key.arguments
         let turn = QueuedQuestion.priority(.notification, isEntitling: question.isEntitling)
         let restsOn = question.restsOn.unixMilliseconds
@@ -104,7 +104,7 @@ struct QuestionQueue {
     }
 
     /// Whether the queue has something newer than a statement about its subscription.
-    func owesMore(about key: SubscriptionKey, than signed: Timestamp) throws -> Bool {
+    func awaitsLaterStatement(about key: SubscriptionKey, than signed: Timestamp) throws -> Bool {
         let arguments = key.arguments + [signed.unixMilliseconds]
         let ofPass: StatementArguments = [passID] + arguments
         return try Bool.fetchOne(
@@ -129,7 +129,7 @@ struct QuestionQueue {
             AND asked_because IS NULL AND signed_date IS NOT NULL
         """
 
-    /// Adds questions of the pass.
+    /// Adds questions of the checkpoint.
     func ask(_ lines: [QueuedQuestion]) throws {
         let statement = try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, NULL)")
@@ -143,7 +143,7 @@ struct QuestionQueue {
 ///
 /// A line leaves when what follows from a verified statement about its own row is done: the row
 /// agrees, or its correction is written, or what cannot be corrected is in the report. Everything
-/// else stays, or comes back. docs/delta.md lists each way off the agenda.
+/// else stays, or comes back. docs/delta.md lists each way off the queue.
 struct QueueUpdate: Sendable {
     let run: RunReference
     let started: Timestamp
@@ -236,7 +236,7 @@ struct QueueUpdate: Sendable {
     private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let noted = VerdictCode.noted.rawValue
-        // A row that is undecided, or whose correction is not written, is asked about in each run.
+        // A row that is undecided, or whose correction is not written, is checked in each run.
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_agenda (
@@ -265,7 +265,7 @@ struct QueueUpdate: Sendable {
 /// that no run resumes.
 ///
 /// The conclusion works in chunks before the run's last transaction, and only that one lets its
-/// findings count. So every row with a finding of such a checkpoint is asked about again.
+/// findings count. So every row with a finding of such a checkpoint is checked again.
 struct UnconcludedQuestions: Sendable {
     let passID: Int64
     private let began: Int64
@@ -286,7 +286,7 @@ struct UnconcludedQuestions: Sendable {
     }
 
     /// Puts the questions of a chunk of rows back; returns where the next chunk begins.
-    func putBack(from start: StoredKey, _ db: Database) throws -> StoredKey? {
+    func requeue(from start: StoredKey, _ db: Database) throws -> StoredKey? {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let reason =
             "CASE p.verdict WHEN \(VerdictCode.noted.rawValue) THEN \(named) ELSE \(held) END"
@@ -325,15 +325,16 @@ struct UnconcludedQuestions: Sendable {
 /// The questions and their reasons: durable lines that any run may settle, and the questions that one
 /// checkpoint found among the rows (docs/delta.md).
 ///
-/// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion of a
-/// run that works off the agenda.
+/// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion
+/// of a run that works off the queue.
 extension SQLiteStore {
     /// Reads every row with its last check, once, and puts those for which `due` names a reason
-    /// among the questions of the pass, together with a sample of the others.
+    /// among the questions of the checkpoint, together with a sample of the others.
     ///
     /// A pass is scheduled once; later calls return what the first one found. `level` says how many
-    /// rows to sweep tonight, given how many reach the allowed age in so many days, 0 being overdue.
-    /// `due` says why Apple must be asked about a row, given the last rows that the sweep takes.
+    /// rows to sweep in this run, given how many reach the allowed age in so many days, 0 being
+    /// overdue. `due` says why Apple must be asked about a row, given the last rows that the sweep
+    /// takes.
     package func schedule(
         _ request: ScheduleRequest, in pass: OpenPass, run: RunHeader,
         level: @escaping @Sendable ([Int: Int]) -> Int,
@@ -360,9 +361,9 @@ extension SQLiteStore {
             let start = position
             let chunk = try await read(doing) { db in try scan.chunk(after: start, db) }
             counts.rows += chunk.rows
-            counts.quiet += chunk.quiet.count
+            counts.unchanged += chunk.unchanged.count
             for line in chunk.lines { counts.due[line.reason, default: 0] += 1 }
-            for key in chunk.quiet { draw.offer(key) }
+            for key in chunk.unchanged { draw.offer(key) }
             var lines = chunk.lines
             if draw.mayTakeEarly { lines += Self.sample(draw.take(), &counts) }
             try await ask(lines, in: passID, doing)
@@ -395,7 +396,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The next lines of a part of the agenda in their order, settled ones included; fewer than
+    /// The next lines of a part of the queue in their order, settled ones included; fewer than
     /// `limit` only at the end.
     package func lines(
         of part: QueuePart, after position: QueuedQuestion?, limit: Int, in pass: OpenPass
@@ -424,7 +425,7 @@ extension SQLiteStore {
     ) async throws(StoreError) {
         try await inChunks("importing open findings", from: "") { first, db in
             try CarriedFindings(
-                db: db, passID: pass.passID, job: run.job, filter: TextList.encode(run.narrowing)
+                db: db, passID: pass.passID, job: run.job, filter: TextList.encode(run.filters)
             ).carry(from: first)
         }
     }
@@ -440,8 +441,8 @@ struct RestingQuestions: Sendable {
 
     private static let daysOfRest: Int64 = 7
 
-    /// When a question that begins to rest comes again: from the beginning of a day, so that a job that
-    /// starts some minutes earlier than last week asks it, too.
+    /// When a question that begins to rest comes again: from the beginning of a day, so that a job
+    /// that starts some minutes earlier than last week asks it as well.
     static func end(after time: Timestamp) -> Timestamp {
         let (days, _) = time.unixMilliseconds.floorDivided(by: Milliseconds.perDay)
         return Timestamp(unixMilliseconds: 0).adding(

@@ -11,7 +11,7 @@ struct ScheduledPass {
         self.passID = passID
     }
 
-    /// `nil` before the pass is scheduled.
+    /// `nil` before the checkpoint is scheduled.
     func counts() throws -> ScheduleCounts? {
         let row = try Row.fetchOne(
             db,
@@ -22,7 +22,7 @@ struct ScheduledPass {
         guard let row else { return nil }
         var counts = ScheduleCounts()
         counts.rows = row.number(at: 0) ?? 0
-        counts.quiet = row.number(at: 1) ?? 0
+        counts.unchanged = row.number(at: 1) ?? 0
         counts.oldestCheck = row.time(at: 2)
         counts.seed = UInt64(bitPattern: row.integer(at: 3) ?? 0)
         counts.due = try byReason(
@@ -41,7 +41,7 @@ struct ScheduledPass {
                 WHERE pass_id = ?
                 """,
             arguments: [
-                counts.rows, counts.quiet, counts.oldestCheck?.unixMilliseconds,
+                counts.rows, counts.unchanged, counts.oldestCheck?.unixMilliseconds,
                 Int64(bitPattern: counts.seed), passID,
             ])
     }
@@ -50,7 +50,7 @@ struct ScheduledPass {
         var coverage = RunCoverage(kind: kind)
         let counts = try counts()
         coverage.rows = counts?.rows
-        coverage.quiet = counts?.quiet
+        coverage.quiet = counts?.unchanged
         coverage.oldestCheck = counts?.oldestCheck
         coverage.asked = try byReason(Self.answered(where: Self.hasOwnQuestion))
         coverage.askedBeside = try byReason(Self.answered(where: "NOT (\(Self.hasOwnQuestion))"))
@@ -75,7 +75,7 @@ struct ScheduledPass {
         return coverage
     }
 
-    /// Rows `p` that Apple was asked about, by the reason of the question that judged them.
+    /// Rows `p` that Apple was asked about, by the reason of the question that checked them.
     private static func answered(where condition: String) -> String {
         """
         SELECT p.asked_because, count(*) FROM trueup_pass_rows AS p
@@ -103,7 +103,7 @@ struct ScheduledPass {
             AND a.reason = p.asked_because)
         """
 
-    /// Questions of the pass, and what is owed, about which nothing was checked.
+    /// Questions of the checkpoint, and what is pending, about which nothing was checked.
     private static let left = """
         SELECT reason, count(*) FROM (
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id
@@ -227,7 +227,7 @@ struct SampleDraw: Sendable {
     }
 }
 
-/// Which rows have Apple's oldest words, and how many of them tonight's sweep takes.
+/// Which rows have Apple's oldest words, and how many of them this run's sweep takes.
 struct SweepOrder {
     let db: Database
     let request: ScheduleRequest
@@ -294,7 +294,7 @@ struct SweepOrder {
         (clock IS NULL OR clock > ifnull(signed_date, asked_at) + ?2)
         """
 
-    /// When the oldest word was signed.
+    /// When the oldest statement was signed.
     static func oldestCheck(_ db: Database) throws -> Timestamp? {
         try [true, false].compactMap { isLasting in
             try Int64.fetchOne(

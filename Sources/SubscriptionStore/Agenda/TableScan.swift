@@ -6,7 +6,7 @@ import Subscriptions
 struct TableScan: Sendable {
     let request: ScheduleRequest
     let ends: SweepEnds
-    /// Rows to be asked about although nothing of themselves says so.
+    /// Rows to be checked although nothing of themselves says so.
     var changedPeriods: Set<SubscriptionKey> = []
     let due: @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
 
@@ -16,7 +16,7 @@ struct TableScan: Sendable {
     struct Chunk: Sendable {
         var rows = 0
         var lines: [QueuedQuestion] = []
-        var quiet: [SubscriptionKey] = []
+        var unchanged: [SubscriptionKey] = []
         /// Where the next chunk begins; `nil` at the end of the table.
         var next: StoredKey?
     }
@@ -24,7 +24,7 @@ struct TableScan: Sendable {
     /// Those of the digest, in its order.
     private static let compared = ValuesDigest.fields + ValuesDigest.later
     private static let firstValue = 4
-    /// A column's definition is made anew whenever it is asked for its form.
+    /// A column's definition is made again whenever it is asked for its form.
     private static let forms = compared.map(\.form)
     /// The columns of the key in the order of the primary key.
     private static let key = [2, 1, 0]
@@ -73,7 +73,7 @@ struct TableScan: Sendable {
             chunk.rows += 1
             let changed = changedPeriods.contains(key) ? QuestionReason.changed : nil
             guard let reason = due(scheduled, ends) ?? changed else {
-                chunk.quiet.append(key)
+                chunk.unchanged.append(key)
                 continue
             }
             chunk.lines.append(
@@ -132,7 +132,8 @@ private struct KeyReader {
     }
 }
 
-/// The checks beside the rows that a scan reads: both tables are read once, in the order of their key.
+/// The checks next to the rows that a scan reads: both tables are read once, in the order of their
+/// key.
 ///
 /// To look each check up costs several times what reading does.
 struct CheckScan {
@@ -165,7 +166,7 @@ struct CheckScan {
     /// - Parameters:
     ///   - row: A row, after all rows that were asked for before.
     ///   - key: Its columns of the key, in the order of the primary key.
-    /// - Returns: What was noted when the row was judged.
+    /// - Returns: What was noted when the row was checked.
     /// - Throws: What reading the database throws.
     mutating func record(of row: ColumnsInPlace, key: [Int]) throws -> CheckRecord? {
         // A key that is no text sorts after all that are, and no check has one.
@@ -212,8 +213,8 @@ extension CheckRecord {
 /// Rows with an open finding about their stored periods, where these have changed since, and rows
 /// whose key another one has by now.
 ///
-/// The values of the row itself say nothing of them: without this, a finding that the company has mended
-/// would stay open until a sweep or the sample reaches the row.
+/// The values of the row itself say nothing of them: without this, a finding that the company has
+/// fixed would stay open until a sweep or the sample reaches the row.
 struct ChangedPeriods {
     let db: Database
 
@@ -266,7 +267,7 @@ struct ChangedPeriods {
         return changed
     }
 
-    /// The price of the current period stands in every answer, so a history may never have been read.
+    /// The price of the current period is in every answer, so a history may never have been read.
     private func rowsWithOtherPrice() throws -> Set<SubscriptionKey> {
         let found = try Row.fetchAll(
             db,

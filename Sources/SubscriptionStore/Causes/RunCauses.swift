@@ -73,7 +73,7 @@ struct HeldBackCauses: Sendable {
             rowsPerChunk: StoreLimits.rowsPerChunk)
     }
 
-    /// Where the corrections of the pass begin.
+    /// Where the corrections of the checkpoint begin.
     func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
     /// Stores the reason as the cause of the findings that these corrections would have resolved;
@@ -109,10 +109,10 @@ struct HeldBackCauses: Sendable {
     }
 }
 
-/// The findings of a pass with what may tell their cause.
+/// The findings of a checkpoint with what may tell their cause.
 extension SQLiteStore {
-    /// The parts of the notification histories that the pass has read to their end; nothing of an
-    /// app whose history was not read.
+    /// The parts of the notification histories that the checkpoint has read to their end; nothing
+    /// of an app whose history was not read.
     package func historyRead(
         in pass: OpenPass
     ) async throws(StoreError) -> [AppIdentity: NotificationWindow] {
@@ -136,7 +136,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Findings of the pass in the order in which they were staged, with the notifications of
+    /// Findings of the checkpoint in the order in which they were staged, with the notifications of
     /// their subscriptions.
     package func findingsToExplain(
         after sequence: Int64?, limit: Int, in pass: OpenPass
@@ -216,7 +216,7 @@ struct ExplanationPage {
         return page
     }
 
-    /// Findings of earlier passes are kept; their rows must not be read through each time.
+    /// Findings of earlier checkpoints are kept; their rows must not be read through each time.
     private func first() throws -> Int64? {
         try Int64.fetchOne(
             db,

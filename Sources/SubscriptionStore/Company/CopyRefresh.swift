@@ -12,16 +12,16 @@ package struct CopyRefresh: Hashable, Sendable {
     package var unreadable: Int64 = 0
     /// The first of them, by column and stored value.
     package var firstUnreadable: String?
-    /// Rows whose key another row has, too; only the first of each counts.
+    /// Rows whose key another row has as well; only the first of each counts.
     package var doubled: Int64 = 0
     package var firstDoubled: SubscriptionKey?
-    /// Rows that have no key, and so stand in no copy.
+    /// Rows that have no key, and so are in no copy.
     package var keyless = KeylessRows()
-    /// Rows whose key is longer than `CopyWriter.longestKeyBytes`, and so stand in no copy either.
+    /// Rows whose key is longer than `CopyWriter.longestKeyBytes`, and so are in no copy either.
     package var overlong: Int64 = 0
     /// The first of them.
     package var firstOverlong: SubscriptionKey?
-    /// Whether the table was read to its end; what was read before a stop stands in the copy.
+    /// Whether the table was read to its end; what was read before a stop is in the copy.
     package var isWhole = true
 
     package init() {}
@@ -93,7 +93,7 @@ struct CopyWriter {
     let refresh: Int64
 
     /// Longer keys fit no index of a server on which the books may stand (PostgreSQL's have 2,704
-    /// bytes a line), and one such row must not end every night.
+    /// bytes a line), and one such row must not end every run.
     static let longestKeyBytes = 1000
 
     /// Every row is marked as seen, because the two databases do not sort keys alike.
@@ -328,14 +328,14 @@ extension SQLiteStore {
     ///   - now: When.
     ///   - apps: Whose rows are read, as far as columns tell apps apart; `nil` for all.
     ///   - shown: The line of an entry of the ledger as a report shows it.
-    ///   - goesOn: Told after each page how many rows were read, of about how many; `false` stops.
+    ///   - mayContinue: Called after each page with how many rows were read, of about how many; `false` stops.
     /// - Returns: What was read; `nil` without a table elsewhere.
     /// - Throws: 78 where the schema changed, where the table was restored behind the books, or where
     ///   these books are not those of this table: no row was touched.
     package func refreshCopy(
         for mode: RunMode, at now: Timestamp, of apps: Set<AppIdentity>? = nil,
         filling shown: (Int64) -> String? = { _ in nil },
-        whileAllowed goesOn: (_ rows: Int64, _ expected: Int64?) -> Bool = { _, _ in true }
+        whileAllowed mayContinue: (_ rows: Int64, _ expected: Int64?) -> Bool = { _, _ in true }
     ) async throws(StoreError) -> CopyRefresh? {
         guard let company else {
             guard let state = try copyState() else { return nil }
@@ -367,7 +367,7 @@ extension SQLiteStore {
                 counts.add(read)
             }
             cursor = page.next
-            guard goesOn(counts.rows, expected) || cursor == nil else {
+            guard mayContinue(counts.rows, expected) || cursor == nil else {
                 counts.isWhole = false
                 return counts
             }

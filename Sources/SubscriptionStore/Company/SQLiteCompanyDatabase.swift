@@ -261,7 +261,7 @@ extension CompanyLiteral {
     }
 }
 
-/// The books whose corrections stand in a ledger of the company's file.
+/// The books whose corrections are in a ledger of the company's file.
 package struct LedgerOwner: Hashable, Sendable {
     /// The identity of the books, which they keep for ever.
     package var identity: String

@@ -21,7 +21,7 @@ struct ColumnReader<Field: RowColumn> {
         self.fields = fields
     }
 
-    /// A part of the key, whatever stands there.
+    /// A part of the key, whatever is there.
     func key(_ field: Field) -> String {
         fields.firstIndex(of: field).map { row.requiredText(at: $0) } ?? ""
     }
@@ -117,7 +117,7 @@ extension LocalSubscription {
     /// How many columns those are: what a query adds comes after them.
     static let columnCount = SubscriptionField.allCases.count + 1
 
-    /// Reads a row of `columns`; what is not of a column's form stands in `unreadable`.
+    /// Reads a row of `columns`; what is not of a column's form is in `unreadable`.
     init(_ row: Row) {
         var reader = ColumnReader(row, Self.fields)
         self.init(
@@ -147,7 +147,7 @@ extension LocalTransaction {
         }
     }
 
-    /// Reads a row of `columns`; what is not of a column's form stands in `unreadable`.
+    /// Reads a row of `columns`; what is not of a column's form is in `unreadable`.
     init(_ row: Row, of table: TransactionTable) {
         var reader = ColumnReader(row, table.fields)
         self.init(

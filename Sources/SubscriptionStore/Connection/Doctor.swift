@@ -104,7 +104,7 @@ package struct ExpiryDifferences: Hashable, Sendable {
     /// The world's time zones reach from 12 h behind to 14 h ahead of UTC; either side may be wrong.
     static let zones: ClosedRange<Int64> = -14 * 3_600_000...14 * 3_600_000
 
-    /// Rows whose period is stored, too.
+    /// Rows whose period is stored as well.
     package var compared = 0
     /// Rows by milliseconds that the row is later than its period: whole quarters of an hour.
     package var rows: [Int64: Int] = [:]

@@ -1,13 +1,14 @@
 import GRDB
 import Subscriptions
 
-/// Whether a database is ours, and of which version.
+/// Whether a database is trueup's, and of which version.
 struct SchemaCheck {
     let path: String
     var steps = Migration.all
     var newest: Int { steps.last?.number ?? 0 }
 
-    /// Brings the schema up to this version, or an earlier one; an empty database becomes one of ours.
+    /// Brings the schema up to this version, or an earlier one; an empty database becomes one of
+    /// trueup's.
     ///
     /// Each step is a transaction of its own and is seen whole or not at all.
     func migrate(_ connection: DatabaseQueue, to version: Int? = nil) throws {
@@ -44,7 +45,7 @@ struct SchemaCheck {
         }
     }
 
-    /// Refuses a file that is not ours, or not whole, before anything of it could change.
+    /// Refuses a file that is not trueup's, or not whole, before anything of it could change.
     ///
     /// - Returns: the schema's version.
     @discardableResult
@@ -64,8 +65,8 @@ struct SchemaCheck {
         try file.refuseLeavingFiles()
     }
 
-    /// Refuses a file that is not ours, and a database that lost what makes writing to it safe; reads
-    /// only.
+    /// Refuses a file that is not trueup's, and a database that lost what makes writing to it safe;
+    /// reads only.
     ///
     /// - Returns: the connection by which it was read.
     @discardableResult
@@ -227,7 +228,7 @@ struct SchemaDamage {
     }
 }
 
-/// All that is ours of a database's schema, as one digest.
+/// All that is trueup's of a database's schema, as one digest.
 ///
 /// Opening a database asks whether its schema is whole. That nothing at all is different shows by
 /// one query; only where something is, a model is made and compared part by part, which takes longer

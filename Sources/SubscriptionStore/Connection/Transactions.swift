@@ -176,8 +176,8 @@ extension SQLiteStore {
 
     /// One consistent view of the database on a connection of its own, for streaming.
     ///
-    /// The connection is kept for the next reading only beside one that writes: where nothing of the
-    /// file may change, how it is connected to depends on what lies beside it now.
+    /// The connection is kept for the next reading only next to one that writes: where nothing of
+    /// the file may change, how it is connected to depends on what lies next to it now.
     func stream<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
         do {
             let reader = try idleReader.take() ?? file.connectToRead()
@@ -202,8 +202,8 @@ extension SQLiteStore {
 }
 
 extension BooksMirror? {
-    /// Does the work of one transaction, entitlements included; where the books stand on a server, it
-    /// commits there, too.
+    /// Does the work of one transaction, entitlements included; where the books are on a server, it
+    /// commits there as well.
     fileprivate func committing<Value>(
         _ db: Database, by catalogue: ProductCatalogue?, listsNew: Bool = true,
         _ body: (Database) throws -> Value
@@ -241,7 +241,7 @@ extension Database {
     /// One consistent view of a connection that may write; what writes all the same is rolled back.
     ///
     /// Not GRDB's own reading: it turns writing off and on again, and each time SQLite prepares
-    /// every statement of the connection anew.
+    /// every statement of the connection again.
     fileprivate func inOneView<Value>(_ body: () throws -> Value) throws -> Value {
         try beginTransaction(.deferred)
         do {
@@ -288,7 +288,7 @@ extension StoreError {
     ///
     /// - Parameters:
     ///   - error: What GRDB threw; a `StoreError` passes through.
-    ///   - doing: What was being done, to go on after "while".
+    ///   - doing: What was being done, to follow "while".
     package init(_ error: any Error, doing: String) {
         guard let error = error as? DatabaseError else {
             self = (error as? StoreError) ?? .inconsistent("While \(doing): \(error).")

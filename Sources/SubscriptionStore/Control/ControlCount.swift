@@ -4,17 +4,17 @@ import Subscriptions
 
 /// Counts the company's tables before and after a run, and brings the two counts together.
 ///
-/// Everything is read in one transaction with the ledger's end, so that each written correction is known
-/// to be in a count or not. Rows of apps that are not configured are counted, too: with them the sums are
-/// those of the whole tables. A run that is narrowed, or that only reads notifications, counts nothing: it
-/// would read all rows for the sake of a few.
+/// Everything is read in one transaction with the ledger's end, so that each written correction is
+/// known to be in a count or not. Rows of apps that are not configured are counted as well: with
+/// them the sums are those of the whole tables. A run that is limited, or that only reads
+/// notifications, counts nothing: it would read all rows for the sake of a few.
 struct ControlCount {
     let db: Database
     let header: RunHeader
 
     /// As the run begins; `nil` for a run that counts nothing.
     func begin() throws -> CountedTables? {
-        guard header.narrowing.isEmpty, header.countsTables else { return nil }
+        guard header.filters.isEmpty, header.countsTables else { return nil }
         var counted = try TableSums(db: db, groups: ControlGroups(header.apps)).count()
         let sums = counted.sums
         // An app without rows is counted like any other.
@@ -216,7 +216,7 @@ struct GroupedSums {
             }
         }
 
-        /// An amount that no column of 64 bits holds stands as the largest that one does.
+        /// An amount that no column of 64 bits holds is as the largest that one does.
         var sums: ControlSums {
             var sums = ControlSums()
             for (group, rows) in statuses.enumerated() where rows > 0 {
@@ -315,7 +315,7 @@ struct LedgerEffects {
     ) {
         let before = ControlSums.group(ofStatus: change?.before.integer)
         let after = ControlSums.group(ofStatus: change?.after.integer)
-        // A row that is inserted without a status stands there all the same.
+        // A row that is inserted without a status is there all the same.
         guard change != nil || action != .update else { return }
         if action != .insert { sums.add(rows: -1, ofStatus: before) }
         if action != .delete { sums.add(rows: 1, ofStatus: after) }
@@ -329,7 +329,7 @@ struct LedgerEffects {
         var standing: Row?
         if entry.rowAction == .update {
             guard price != nil || currency != nil else { return }
-            // What a correction leaves as it is stands in the row.
+            // What a correction leaves as it is is in the row.
             standing = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -380,7 +380,7 @@ struct TableSums {
         return sums
     }
 
-    /// Both sides of the rows that the pass has judged.
+    /// Both sides of the rows that the checkpoint has checked.
     func judged(inPass passID: Int64) throws -> [[String]: JudgedTotals] {
         var before = GroupedSums(groups)
         var apple = GroupedSums(groups)

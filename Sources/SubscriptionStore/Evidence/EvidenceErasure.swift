@@ -50,7 +50,7 @@ struct EvidenceErasure {
     private static let isOfKeys =
         "(bundle_id, environment, original_transaction_id) IN (SELECT b, e, id FROM k)"
 
-    /// Every payload that something of ours names in connection with subscriptions.
+    /// Every payload that something of trueup's names in connection with subscriptions.
     static func digests(about keys: [SubscriptionKey], _ db: Database) throws -> Set<String> {
         try String.fetchSet(
             db,
@@ -127,7 +127,7 @@ struct EvidenceErasure {
             arguments: arguments(keys))
     }
 
-    /// Takes out the message of an event; one that was not told yet is given up with that.
+    /// Takes out the message of an event; one that was not delivered yet is given up with that.
     func eraseMessage(ofEntry entry: Int64) throws {
         try db.cachedStatement(
             sql: """

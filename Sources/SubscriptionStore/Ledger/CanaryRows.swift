@@ -3,7 +3,8 @@ package import Subscriptions
 
 /// The few subscriptions of a plan that are corrected ahead of the others.
 extension SQLiteStore {
-    /// How many subscriptions of the pass were chosen for a canary, by this run or a killed one.
+    /// How many subscriptions of the checkpoint were chosen for a canary, by this run or a killed
+    /// one.
     package func canarySize(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the canary") { db in
             try Int.fetchOne(
@@ -12,7 +13,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Whether a run would go on with a canary that was written and never judged.
+    /// Whether a run would continue a canary that was written and never checked.
     package func hasUnfinishedCanary(for run: RunHeader) throws(StoreError) -> Bool {
         try view("looking for an unfinished canary") { db in
             guard let passID = try PassOpening(db: db, run: run).adoptable() else {

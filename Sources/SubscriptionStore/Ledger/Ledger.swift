@@ -173,7 +173,7 @@ extension Ledger {
     }
 }
 
-/// One column as it stands in the database.
+/// One column as it is in the database.
 package enum StoredCell: Hashable, Sendable {
     case null
     case integer(Int64)
@@ -283,7 +283,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Forgets by what the rows were judged, so that every one is asked about again: the database was
+    /// Forgets by what the rows were checked, so that every one is checked again: the database was
     /// restored, and what it remembers of Apple's words is older than what the reports tell.
     ///
     /// Once for each loss, however often it is noticed; a killed process leaves the rest to the next.

@@ -43,7 +43,7 @@ struct PlanApplication {
         var head: (number: Int64, hash: String)?
     }
 
-    /// Which of the planned corrections are taken up.
+    /// Which of the planned corrections are tried.
     enum Part: Sendable {
         case wholePlan
         /// Those of the subscriptions that were chosen to be written ahead.
@@ -320,13 +320,13 @@ struct LinkedCorrections {
     }
 }
 
-/// The plan of a pass, and the ledger of the corrections written from it.
+/// The plan of a checkpoint, and the ledger of the corrections written from it.
 ///
-/// A row's change, its ledger entry and its event are one transaction; the ledger stands beside the
+/// A row's change, its ledger entry and its event are one transaction; the ledger is next to the
 /// rows, wherever these are.
 extension SQLiteStore {
-    /// Fixes what the pass plans and gives it its identity; once for each run, unless something is
-    /// staged afterwards.
+    /// Fixes what the checkpoint plans and gives it its identity; once for each run, unless
+    /// something is staged afterwards.
     ///
     /// `progress` takes how many corrections are read, and of how many.
     @discardableResult
@@ -358,7 +358,7 @@ extension SQLiteStore {
         return seal
     }
 
-    /// How many planned corrections of the pass were not tried yet.
+    /// How many planned corrections of the checkpoint were not tried yet.
     package func correctionsLeft(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the corrections that are left") { db in
             try Int.fetchOne(
@@ -385,11 +385,11 @@ extension SQLiteStore {
         }
     }
 
-    /// Folds every correction of the pass's plan, written ones included, into one value; they are
-    /// read in the order of their subscriptions and never held at once.
+    /// Folds every correction of the checkpoint's plan, written ones included, into one value; they
+    /// are read in the order of their subscriptions and never held at once.
     ///
-    /// Each comes with the reason for which its row was asked about; `nil` where it was no question of
-    /// this pass.
+    /// Each comes with the reason for which its row was asked about; `nil` where it was no question
+    /// of this checkpoint.
     package func reducePlan<Result: Sendable>(
         of pass: OpenPass, into initial: Result,
         _ add: @escaping @Sendable (inout Result, PlannedCorrection, QuestionReason?) -> Void
@@ -441,9 +441,9 @@ extension SQLiteStore {
         }
     }
 
-    /// Applies up to `limit` planned corrections of the pass, oldest key first, each with its
-    /// ledger entry in the same transaction, by compare-and-set; says how many were taken up
-    /// (0 when none is left).
+    /// Applies up to `limit` planned corrections of the checkpoint, oldest key first, each with its
+    /// ledger entry in the same transaction, by compare-and-set; says how many were tried (0 when
+    /// none is left).
     ///
     /// A row that moved becomes undecided (`changed_during_run`).
     package func applyPlanned(
@@ -497,12 +497,13 @@ extension SQLiteStore {
 }
 
 extension PlanApplication {
-    /// Takes up so many corrections in one transaction, which is one of the company's database, too.
+    /// Takes up so many corrections in one transaction, which is one of the company's database as
+    /// well.
     ///
     /// - Parameters:
     ///   - limit: How many.
-    ///   - link: The company's own table; `nil` where the rows stand here.
-    /// - Returns: How many were taken up.
+    ///   - link: The company's own table; `nil` where the rows are here.
+    /// - Returns: How many were tried.
     /// - Throws: `Undone` where nothing was written because a database said no.
     fileprivate func apply(limit: Int, to link: CompanyLink?) throws -> Int {
         var items: [StoredCorrection] = []

@@ -8,7 +8,7 @@ struct PlanReader {
 
     /// The corrections that a run's report lists, in its order.
     ///
-    /// `?1` is the run's sequence number, `?2` its pass.
+    /// `?1` is the run's sequence number, `?2` its checkpoint.
     static let corrections = "FROM trueup_pass_corrections AS c WHERE \(isListed)"
     static let isListed =
         "c.pass_id = ?2 AND c.staged_by <= ?1 AND ifnull(c.superseded_by > ?1, 1)"
@@ -45,7 +45,7 @@ struct PlanReader {
             job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
         head.jobFile = row.text(at: 7)
         head.guards = row.text(at: 8)
-        // Killed before its report stood, a run has not applied the plan to its end.
+        // Killed before its report was published, a run has not applied the plan to its end.
         let isReported = row.integer(at: 6) != 1
         var known = KnownPlan(
             seal: PlanSeal(sha256: digest, head: head, changes: row.number(at: 1) ?? 0),
@@ -98,14 +98,14 @@ struct PlanReader {
         var head = PlanHead(
             database: try SQLiteStore.databaseIdentity(db), plannedBy: header.runID,
             job: header.job,
-            scope: header.narrowing)
+            scope: header.filters)
         head.jobFile = header.jobFile
         head.guards = header.guards
         return head
     }
 }
 
-/// The plan of a pass in numbers, for the guards.
+/// The plan of a checkpoint in numbers, for the guards.
 struct PlanCount {
     let db: Database
     let passID: Int64
@@ -164,7 +164,8 @@ struct PlanCount {
 
     /// Subscriptions that the plan changes, and those of them that it only fills.
     ///
-    /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates none mends a finding.
+    /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates
+    /// none fixes a finding.
     private func changes() throws -> (subscriptions: Int, filled: Int) {
         let row = try Row.fetchOne(
             db,
@@ -184,8 +185,8 @@ struct PlanCount {
     /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were asked
     /// about.
     ///
-    /// `nil` for a run that asks about every row, and for one that is narrowed otherwise, which leaves
-    /// out also rows that are due.
+    /// `nil` for a run that asks about every row, and for one that is limited otherwise, which
+    /// leaves out also rows that are due.
     private func scheduledRows() throws -> Int? {
         let pass = try Row.fetchOne(
             db,
@@ -195,12 +196,12 @@ struct PlanCount {
                 """,
             arguments: [passID])
         guard let pass else { return nil }
-        let narrowing = TextList.decode(pass.requiredText(at: 1))
-        return narrowing.isEmpty || RunHeader.isForAppsAlone(narrowing) ? pass.number(at: 0) : nil
+        let filters = TextList.decode(pass.requiredText(at: 1))
+        return filters.isEmpty || RunHeader.isForAppsAlone(filters) ? pass.number(at: 0) : nil
     }
 
-    /// Whether the pass asks about rows of the whole table, but not about every one: as a job does
-    /// that only reads notifications.
+    /// Whether the checkpoint asks about rows of the whole table, but not about every one: as a job
+    /// does that only reads notifications.
     private func asksOnlyWhatIsPending() throws -> Bool {
         try Bool.fetchOne(
             db,
@@ -211,8 +212,8 @@ struct PlanCount {
             arguments: [passID]) ?? false
     }
 
-    /// Rows that earlier runs of the round have judged and this pass has not; `nil` where the pass goes
-    /// on with no round.
+    /// Rows that earlier runs of the full scan have checked and this checkpoint has not; `nil`
+    /// where the checkpoint continues no full scan.
     func rowsOfRoundBefore() throws -> Int? {
         try Int.fetchOne(
             db,
@@ -251,7 +252,7 @@ struct PlanCount {
     private static let routineReasons = QuestionReason.allCases.filter(\.isRoutine)
         .map { String($0.rank) }.joined(separator: ", ")
 
-    /// Rows in flight whose `signed_date` is what a correction of ours wrote.
+    /// Rows in flight whose `signed_date` is what a correction of trueup's wrote.
     private func inFlightByOurselves() throws -> Int {
         try Int.fetchOne(
             db,
@@ -273,11 +274,11 @@ struct PlanCount {
     /// Reads the totals of the last complete run of the same job: for the same apps, where the
     /// checkpoint is for some apps alone.
     private func lastRun() throws -> RunTotals? {
-        let narrowing =
+        let filters =
             try String.fetchOne(
                 db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?",
                 arguments: [passID]) ?? ""
-        let isForAppsAlone = RunHeader.isForAppsAlone(TextList.decode(narrowing))
+        let isForAppsAlone = RunHeader.isForAppsAlone(TextList.decode(filters))
         let sequence = try Int64.fetchOne(
             db,
             sql: """
@@ -286,12 +287,12 @@ struct PlanCount {
                 WHERE r.closes_pass = 1 AND r.narrowing = ? AND r.pass_id <> p.pass_id
                 ORDER BY r.run_seq DESC LIMIT 1
                 """,
-            arguments: [passID, isForAppsAlone ? narrowing : ""])
+            arguments: [passID, isForAppsAlone ? filters : ""])
         return try sequence.map { try RunSummaryReader.totals(of: $0, db) }
     }
 }
 
-/// Takes the corrections of an earlier run's plan up into a pass of their own.
+/// Takes the corrections of an earlier run's plan up into a checkpoint of their own.
 ///
 /// The corrections are read from the database, which stores the plan under its digest, not from
 /// the file: the file only says which plan was approved.
@@ -315,10 +316,10 @@ struct PlanStaging {
         return first...last
     }
 
-    /// Copies the next corrections; returns where to go on, or `nil` at the end.
+    /// Copies the next corrections; returns where to continue, or `nil` at the end.
     ///
-    /// Corrections already in the pass are kept, so a killed run can continue. They are read by
-    /// number: by key, SQLite would sort all remaining ones for each chunk.
+    /// Corrections already in the checkpoint are kept, so a killed run can continue. They are read
+    /// by number: by key, SQLite would sort all remaining ones for each chunk.
     func copy(from position: Int64, through last: Int64) throws -> Int64? {
         try db.execute(
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, plan) VALUES (?, ?)",
@@ -380,8 +381,9 @@ struct PlanStaging {
         return written != nil
     }
 
-    /// Copies the findings that the correction resolves into the pass that writes it, with the causes
-    /// that the run found which made the plan: what it read of Apple's history is no longer there.
+    /// Copies the findings that the correction resolves into the checkpoint that writes it, with
+    /// the causes that the run found which made the plan: what it read of Apple's history is no
+    /// longer there.
     private func copyFindings(
         fixedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
@@ -432,7 +434,7 @@ struct PlanStaging {
         }
         var plan = PlanTotals(
             totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
-            // What was carried over from an earlier night says nothing about this one.
+            // What was carried over from an earlier run says nothing about this one.
             notFound: try count(
                 """
                 SELECT count(*) FROM trueup_run_not_found AS n WHERE n.run_seq = ?
@@ -449,7 +451,7 @@ struct PlanStaging {
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
                 """))
-        // A narrowed run leaves out also rows that are due.
+        // A partial run leaves out also rows that are due.
         let coverage: RunCoverage? = try StoredJSON.decode(
             try String.fetchOne(
                 db, sql: "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
@@ -476,8 +478,8 @@ struct PlanStaging {
 
 /// The plans and corrections of earlier runs, for a run that applies or reverts them.
 extension SQLiteStore {
-    /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
-    /// written under this plan before counts as applied.
+    /// Takes an earlier run's plan up into the checkpoint, with the findings that it fixes; what
+    /// was written under this plan before counts as applied.
     package func stagePlan(
         _ sha256: String, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -485,7 +487,7 @@ extension SQLiteStore {
         let range = try await read(doing) { db in try PlanStaging.range(of: sha256, db) }
         var position = range?.lowerBound ?? 0
         var isAtEnd = false
-        // Once also for a plan of nothing: the pass is marked as its application.
+        // Once also for a plan of nothing: the checkpoint is marked as its application.
         while !isAtEnd {
             let start = position
             let next = try await write(doing) { db in
@@ -504,7 +506,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Plans the inverse of an earlier run's corrections; what is taken back already is left out,
+    /// Plans the inverse of an earlier run's corrections; what is reverted already is left out,
     /// what cannot be is staged as stale.
     package func stageUndo(
         ofRun runID: String, in pass: OpenPass, run: RunHeader
@@ -525,7 +527,7 @@ extension SQLiteStore {
         return counts
     }
 
-    /// The corrections of the pass that were tried and not written.
+    /// The corrections of the checkpoint that were tried and not written.
     ///
     /// - Parameters:
     ///   - pass: The pass.
@@ -568,7 +570,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Each correction of a run with whether it can be taken back, newest first, streamed.
+    /// Each correction of a run with whether it can be reverted, newest first, streamed.
     ///
     /// `body`'s errors pass through unchanged.
     ///

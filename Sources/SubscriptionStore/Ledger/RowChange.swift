@@ -257,7 +257,7 @@ struct RowChange {
 
     /// Whether a constraint, or one of the company's triggers, refused this row alone.
     ///
-    /// A missing column or table of ours affects every row: the schema has changed.
+    /// A missing column or table of trueup's affects every row: the schema has changed.
     private static func concernsRowAlone(_ error: DatabaseError) -> Bool {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: return true
@@ -307,7 +307,7 @@ struct ChangedRow {
         }
     }
 
-    /// Notes what is left of a correction, where its pass works off a plan.
+    /// Notes what is left of a correction, where its checkpoint works off a plan.
     ///
     /// - Parameters:
     ///   - item: The correction with its number.
@@ -443,7 +443,7 @@ struct CurrentRow: Equatable {
 /// next run checks the row.
 struct RevertedCorrection {
     let db: Database
-    /// The ledger entry that was taken back.
+    /// The ledger entry that was reverted.
     let entry: Int64
 
     func note() throws {
@@ -451,7 +451,7 @@ struct RevertedCorrection {
         try forgetAgreement()
     }
 
-    /// A finding stays open until a look finds it mended, and its correction no longer stands.
+    /// A finding stays open until a look finds it fixed, and its correction no longer stands.
     ///
     /// It has not come back by itself, so it is not recurring.
     private func reopenFindings() throws {

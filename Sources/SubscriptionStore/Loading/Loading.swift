@@ -193,7 +193,7 @@ extension SQLiteStore {
 
     /// The next lines, where the table holds no row between them; `nil` for other lines, or none.
     ///
-    /// Not through `read`: what that sets and resets has SQLite compile every statement anew.
+    /// Not through `read`: what that sets and resets has SQLite compile every statement again.
     private func nextUnheld(
         of table: StagedTable, after last: StatementArguments?, on loading: DatabaseQueue
     ) throws -> StagedTable.Part? {

@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 import Subscriptions
 
-/// A file's lines on their way into a table of ours: first a temporary table, then merges of some
-/// hundred lines each.
+/// A file's lines on their way into a table of trueup's: first a temporary table, then merges of
+/// some hundred lines each.
 ///
 /// The temporary table is on disk and belongs to this connection, so producing the lines locks
 /// no service out and takes no memory; only the merges take the write lock, one after the other with
@@ -21,7 +21,7 @@ struct StagedTable: Sendable {
     let textColumns: Set<String>
     /// Those of them that are the company's own affair, so that any form is a value.
     var freeColumns: Set<String> = []
-    /// Columns that rest on no statement of Apple's and need no date beside them.
+    /// Columns that rest on no statement of Apple's and need no date next to them.
     var undatedColumns: Set<String> = []
     /// Columns that the table lacks: no line gives them, but for one that is only looked at.
     var absentColumns: Set<String> = []
@@ -164,7 +164,7 @@ struct StagedTable: Sendable {
         columns.indices.reduce(0) { isWanted(columns[$1]) ? $0 | 1 << $1 : $0 }
     }
 
-    /// Whether a line changes a column: it gives it, and something else than is stored.
+    /// Whether a line changes a column: it gives it, and something other than is stored.
     private func changes(_ column: String) -> String {
         let isAbsent = absentColumns.contains(column)
         let held = beside?.name == column ? heldBeside : isAbsent ? "NULL" : "t.\(column)"
@@ -210,7 +210,7 @@ struct StagedTable: Sendable {
             """
     }
 
-    /// How many rows the lines change, here or beside.
+    /// How many rows the lines change, here or next to.
     var countUpdates: String? {
         guard !givenColumns.isEmpty else { return nil }
         return """
@@ -243,7 +243,7 @@ struct StagedTable: Sendable {
 }
 
 extension StagedTable {
-    /// A column of the lines that stands in a table of its own, with the key of the rows.
+    /// A column of the lines that is in a table of its own, with the key of the rows.
     struct BesideColumn: Sendable {
         /// Its name in the lines.
         let name: String
@@ -252,7 +252,7 @@ extension StagedTable {
         let column: String
     }
 
-    /// The value beside the stored row `t`.
+    /// The value next to the stored row `t`.
     var heldBeside: String {
         guard let beside else { return "NULL" }
         let isOfRow = keyColumns.map { "o.\($0) = t.\($0)" }.joined(separator: " AND ")
@@ -277,7 +277,7 @@ extension StagedTable {
 
     /// The SQL that writes the column, also in new rows; `nil` where the file does not have it.
     ///
-    /// Not counted here: a row of the table and what stands beside it are one.
+    /// Not counted here: a row of the table and what is next to it are one.
     var writesBeside: [String]? {
         guard let beside, givenColumns.contains(beside.name) else { return nil }
         let list = keyColumns.joined(separator: ", ")

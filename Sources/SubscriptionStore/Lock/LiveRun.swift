@@ -21,7 +21,7 @@ package struct LiveRun: Hashable, Sendable {
             self.since = since
         }
 
-        /// For people, to stand behind what the run does.
+        /// For people, to follow what the run does.
         package var sentence: String {
             let span = since.map { "since \($0.rfc3339)" } ?? "until \(until.rfc3339)"
             return "waiting \(span) for \(reason)"
@@ -170,7 +170,7 @@ package struct LiveRunFile: Sendable {
         file = RunFile(besideDatabaseAt: database, suffix: "-progress")
     }
 
-    /// Replaces the progress; where that fails, `status` shows none, and the job goes on.
+    /// Replaces the progress; where that fails, `status` shows none, and the job continues.
     package func tell(_ run: LiveRun) { _ = file.replace(with: run.json.rendered + "\n") }
 
     package func remove() { file.remove() }
@@ -187,7 +187,7 @@ package struct LiveRunFile: Sendable {
     }
 }
 
-/// A small file beside the database, for its owner alone, that is replaced as a whole.
+/// A small file next to the database, for its owner alone, that is replaced as a whole.
 ///
 /// Such files carry words between the running job and commands that speak of it. Nothing depends on
 /// them after a crash, so they are not forced to the disk.

@@ -3,7 +3,7 @@ package import Subscriptions
 
 /// The right to be the only job on a database.
 ///
-/// It is a lock of the kernel (flock(2)) on a file beside the database: it ends with the process,
+/// It is a lock of the kernel (flock(2)) on a file next to the database: it ends with the process,
 /// however that ends, so nothing stale is ever left. The file itself stays, because removing it
 /// would let two processes lock two different files of that name. It is not the database file: that
 /// one carries SQLite's own locks, which the closing of any descriptor of the process would drop.
@@ -12,7 +12,7 @@ package struct RunLock: ~Copyable {
     package enum Purpose: Sendable {
         /// Judging and writing rows.
         case job
-        /// Telling others of what was written, while a job may go on.
+        /// Telling others of what was written, while a job may continue.
         case telling
     }
 
@@ -66,7 +66,7 @@ package struct RunLock: ~Copyable {
         }
     }
 
-    /// Beside the database that the path leads to, so that a symbolic link makes no second lock.
+    /// Next to the database that the path leads to, so that a symbolic link makes no second lock.
     static func lockFile(ofDatabaseAt path: String, purpose: Purpose = .job) -> String {
         URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             + (purpose == .job ? "-lock" : "-tell-lock")
@@ -186,7 +186,7 @@ struct LockFile: ~Copyable {
 
 /// A lock of another program on the database, as the kernel tells of it.
 ///
-/// Only asked for (`F_GETLK`), never taken: neither the file nor what SQLite keeps beside it is
+/// Only asked for (`F_GETLK`), never taken: neither the file nor what SQLite keeps next to it is
 /// touched. Closing a descriptor drops the locks that this process has on the same file, so it may
 /// only be looked for while this process has the database closed.
 package struct ForeignLock: Hashable, Sendable {
@@ -250,7 +250,7 @@ package struct ForeignLock: Hashable, Sendable {
         program = String(decoding: name.prefix { $0 != 0x0A }, as: UTF8.self)
     }
 
-    /// The process that has a lock which would keep ours away; `nil` for none.
+    /// The process that has a lock which would keep trueup's away; `nil` for none.
     private static func holder(
         of bytes: (start: Int, length: Int), against kind: Int32, in descriptor: Int32
     ) -> Int32? {

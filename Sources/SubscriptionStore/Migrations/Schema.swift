@@ -14,13 +14,13 @@ enum Schema {
         agenda, quota, checkpoints, checkpointHistory, runs, runLists, findings,
     ].joined(separator: "\n")
 
-    /// The company's rows, which its services read and write too, and what trueup notes beside
+    /// The company's rows, which its services read and write too, and what trueup notes next to
     /// them.
     ///
-    /// A row's version only ever grows, whoever writes and however: by update, by REPLACE (which is
-    /// a delete and an insert, of which only the insert's triggers always fire) or by deleting and
-    /// inserting again. Otherwise a changed row could return to the version that was read. The
-    /// triggers work with `recursive_triggers` on and off.
+    /// A row's version only ever grows, whichever program writes and however: by update, by REPLACE
+    /// (which is a delete and an insert, of which only the insert's triggers always fire) or by
+    /// deleting and inserting again. Otherwise a changed row could return to the version that was
+    /// read. The triggers work with `recursive_triggers` on and off.
     static let companyRows = """
         CREATE TABLE subscriptions (
             original_transaction_id TEXT NOT NULL CHECK (typeof(original_transaction_id) = 'text'),
@@ -159,7 +159,7 @@ enum Schema {
         ) WITHOUT ROWID;
         """
 
-    /// Databases beside this one: the company's own table, whose rows `subscriptions` then holds a
+    /// Databases next to this one: the company's own table, whose rows `subscriptions` then holds a
     /// copy of; and the server that holds trueup's database, of which this file is then a copy.
     static let companyDatabase = """
         -- The identity of the database, which its ledger and reports carry.

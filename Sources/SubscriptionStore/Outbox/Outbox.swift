@@ -51,10 +51,10 @@ struct OutboxWriter {
 /// Every method is one short transaction.
 extension SQLiteStore {
     /// Events due for delivery: at most one per subscription, because an undelivered older event of
-    /// the same subscription holds back newer ones.
+    /// the same subscription defers newer ones.
     ///
-    /// Those that failed least often come first, then the older. One is due, too, whose next attempt
-    /// lies more than `OutboxEvent.farthestAttemptMilliseconds` ahead.
+    /// Those that failed least often come first, then the older. One is due as well, whose next
+    /// attempt lies more than `OutboxEvent.farthestAttemptMilliseconds` ahead.
     package func dueEvents(
         at now: Timestamp, limit: Int
     ) async throws(StoreError) -> [OutboxEvent] {
@@ -86,7 +86,7 @@ extension SQLiteStore {
     ) async throws(StoreError) {
         try await write("recording the delivery of the event of entry \(event.ledgerEntry)") { db in
             switch result {
-            case .told:
+            case .delivered:
                 try db.cachedStatement(
                     sql: """
                         UPDATE trueup_outbox SET told_at = ?, body = NULL, last_error = NULL
@@ -165,7 +165,7 @@ extension OutboxTotals {
                     AND older.ledger_entry < o.ledger_entry)
         """
 
-    /// Counts the outbox as it stands at a moment.
+    /// Counts the outbox as it is at a moment.
     init(_ db: Database, at now: Timestamp) throws {
         self.init()
         let row = try Row.fetchOne(
@@ -176,10 +176,10 @@ extension OutboxTotals {
                 FROM trueup_outbox
                 """)
         guard let row else { return }
-        told = row.number(at: 0) ?? 0
+        delivered = row.number(at: 0) ?? 0
         givenUp = row.number(at: 1) ?? 0
         erased = row.number(at: 2) ?? 0
-        waiting = (row.number(at: 3) ?? 0) - told - givenUp - erased
+        waiting = (row.number(at: 3) ?? 0) - delivered - givenUp - erased
         nextAttempt = try Int64.fetchOne(
             db,
             sql: """

@@ -1,12 +1,12 @@
 import GRDB
 import Subscriptions
 
-/// Writes findings into a pass and reads them back.
+/// Writes findings into a checkpoint and reads them back.
 struct FindingStaging {
     let db: Database
     let run: RunReference
 
-    /// The columns of a finding that do not depend on its pass or its correction.
+    /// The columns of a finding that do not depend on its checkpoint or its correction.
     static let columns = [
         "finding_id", "kind", "severity", "bundle_id", "environment", "key_bundle_id",
         "key_environment", "original_transaction_id", "outcome_bundle_id", "outcome_environment",
@@ -35,7 +35,7 @@ struct FindingStaging {
             finding.changedAt?.unixMilliseconds, finding.askedBecause?.rawValue,
             Self.mending(finding, among: corrections),
         ]
-        // What the pass states itself takes the place of what it repeats.
+        // What the checkpoint states itself takes the place of what it repeats.
         try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
@@ -66,7 +66,7 @@ struct FindingStaging {
     }
 }
 
-/// The identity of a finding over the nights.
+/// The identity of a finding from run to run.
 enum FindingIdentity {
     /// The first 24 hexadecimal digits of SHA-256 over what the finding is about.
     static func of(_ finding: Finding) -> String {
@@ -123,12 +123,12 @@ extension Finding {
     }
 }
 
-/// Writes planned corrections into a pass and reads them back.
+/// Writes planned corrections into a checkpoint and reads them back.
 struct CorrectionStaging {
     let db: Database
     let run: RunReference
 
-    /// Stores a correction and returns its id; one that the pass already has is kept.
+    /// Stores a correction and returns its id; one that the checkpoint already has is kept.
     func store(_ correction: PlannedCorrection) throws -> Int64 {
         let (target, transactionID, version) = Self.parts(of: correction.target)
         let identity: StatementArguments =
@@ -243,7 +243,7 @@ struct CorrectionStaging {
                     run.passID,
                 ] + key.arguments)
         case (.applied, .insert):
-            // The walk of a run that goes on must not meet it as a row in scope.
+            // The walk of a run that continues must not meet it as a row in scope.
             try db.cachedStatement(
                 sql: """
                     INSERT INTO trueup_pass_rows (
@@ -254,7 +254,7 @@ struct CorrectionStaging {
                     """
             ).execute(arguments: [run.passID] + key.arguments)
         case (.applied, .deletePeriod), (.applied, .delete):
-            // Read on from its end, a history would never show again what was taken back.
+            // Read on from its end, a history would never show again what was reverted.
             try db.cachedStatement(
                 sql: """
                     DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
@@ -274,9 +274,9 @@ struct CorrectionStaging {
         }
     }
 
-    /// Counts the row of a correction in a run that judges no row itself.
+    /// Counts the row of a correction in a run that checks no row itself.
     ///
-    /// The verdict is that of the run that judged it: a row with only fills is a match, a row to
+    /// The verdict is that of the run that checked it: a row with only fills is a match, a row to
     /// be inserted is not in scope yet.
     func noteRow(of correction: PlannedCorrection) throws {
         var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy

@@ -1,7 +1,7 @@
 import GRDB
 import Subscriptions
 
-/// Finds or makes the pass that a run works in.
+/// Finds or makes the checkpoint that a run works in.
 struct PassOpening {
     let db: Database
     let run: RunHeader
@@ -13,7 +13,7 @@ struct PassOpening {
         let passID: Int64
         let sequence: Int64
         let resumedFrom: String?
-        /// Passes with which nobody goes on any more.
+        /// Checkpoints that no run continues any more.
         let dropped: [Int64]
     }
 
@@ -29,9 +29,9 @@ struct PassOpening {
                         OR (job = ?1 OR ?7) AND abs(?5 - began) >= ?6)
                 RETURNING pass_id
                 """,
-            // Of another job's only by a run that takes over what they found, too.
+            // Of another job's only by a run that adopts what they found as well.
             arguments: [
-                run.job, adopted, run.mode.rawValue, TextList.encode(run.narrowing),
+                run.job, adopted, run.mode.rawValue, TextList.encode(run.filters),
                 run.started.unixMilliseconds, PassLifetime.longestMilliseconds, run.judgesRows,
             ])
         let resumedFrom = try adopted.flatMap { passID in
@@ -41,10 +41,10 @@ struct PassOpening {
                 arguments: [passID])
         }
         let passID = try adopted ?? insertPass()
-        let isTold = try lastReportIsPublished(in: passID)
+        let isReported = try lastReportIsPublished(in: passID)
         try insertRun(passID: passID, resumedFrom: resumedFrom)
         let sequence = db.lastInsertedRowID
-        try forgetCarried(in: passID, by: sequence, isTold: isTold)
+        try forgetCarried(in: passID, by: sequence, isReported: isReported)
         if run.goesRound {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO trueup_rounds VALUES (?, ?)",
@@ -54,7 +54,7 @@ struct PassOpening {
             passID: passID, sequence: sequence, resumedFrom: resumedFrom, dropped: dropped)
     }
 
-    /// The pass that the run would go on with.
+    /// The pass that the run would continue.
     func adoptable() throws -> Int64? {
         try Int64.fetchOne(
             db,
@@ -68,7 +68,7 @@ struct PassOpening {
                 ORDER BY pass_id DESC
                 """,
             arguments: [
-                run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.narrowing),
+                run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.filters),
                 run.coversEveryRow, run.started.unixMilliseconds,
                 run.continuesWithinMilliseconds(killed: true),
                 run.continuesWithinMilliseconds(killed: false),
@@ -83,7 +83,7 @@ struct PassOpening {
                 VALUES (?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.narrowing),
+                run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.filters),
                 run.coversEveryRow, run.started.unixMilliseconds,
             ])
         return db.lastInsertedRowID
@@ -101,12 +101,12 @@ struct PassOpening {
             arguments: [
                 run.runID, passID, resumedFrom, run.job, run.mode.rawValue,
                 run.started.unixMilliseconds, AppList.encode(run.apps), run.actor, run.toolVersion,
-                run.settingsDigest, TextList.encode(run.narrowing), run.coversEveryRow,
+                run.settingsDigest, TextList.encode(run.filters), run.coversEveryRow,
                 run.notFoundConfirmations, run.jobFile, run.guards, counted,
             ])
     }
 
-    /// Whether the newest run of the pass ended and its report stands.
+    /// Whether the newest run of the checkpoint ended and its report is published.
     private func lastReportIsPublished(in passID: Int64) throws -> Bool {
         try Bool.fetchOne(
             db,
@@ -120,7 +120,7 @@ struct PassOpening {
     /// Forgets open findings that an earlier run of the checkpoint adopted: their rows may be
     /// checked after all, its own are reported once its report is published, and a notification
     /// that another run has recovered since belongs to that run.
-    private func forgetCarried(in passID: Int64, by sequence: Int64, isTold: Bool) throws {
+    private func forgetCarried(in passID: Int64, by sequence: Int64, isReported: Bool) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_carried
@@ -136,7 +136,7 @@ struct PassOpening {
                         OR f.action = 'recovered'
                             AND \(UnpublishedFindings.wasReportedFixed(before: sequence)))
                 """, arguments: [sequence, passID])
-        guard isTold else { return }
+        guard isReported else { return }
         try db.execute(
             sql: """
                 UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
@@ -300,7 +300,7 @@ struct PassOpening {
     }
 }
 
-/// A run and its pass as the tables name them.
+/// A run and its checkpoint as the tables name them.
 struct RunReference: Sendable {
     let passID: Int64
     /// Runs in the order in which they began.
@@ -344,7 +344,7 @@ struct PassPurge {
         for table in Self.working {
             guard try deleteFirst(of: table, passID: passID) else { return true }
         }
-        // Their key goes on: of one subscription there may be more than a chunk.
+        // Their key continues: of one subscription there may be more than a chunk.
         let deliveries = "trueup_pass_deliveries"
         let rest = ["signed_date", "notification_uuid"]
         guard try deleteFirst(of: deliveries, then: rest, passID: passID) else { return true }
@@ -376,7 +376,7 @@ struct PassPurge {
     ]
 
     /// Deletes the first rows by key, which SQLite finds without reading the others; whether the
-    /// pass has none left.
+    /// checkpoint has none left.
     private func deleteFirst(
         of table: String, then rest: [String] = [], passID: Int64
     ) throws -> Bool {
@@ -429,8 +429,8 @@ struct PassPurge {
 
 /// Throwing away what ended passes no longer need, a little at a time.
 ///
-/// Bookkeeping must not grow with every night: of a pass that is over, only what its runs' reports
-/// show is kept.
+/// Bookkeeping must not grow with every run: of a checkpoint that is over, only what its runs'
+/// reports show is kept.
 extension SQLiteStore {
     ///
     /// - Parameter note: Takes how many rows a step deleted at most.
@@ -443,7 +443,7 @@ extension SQLiteStore {
     }
 }
 
-/// The rows of a pass in a table of several passes, some at a time in the order of a number.
+/// The rows of a checkpoint in a table of several passes, some at a time in the order of a number.
 struct PassChunks: Sendable {
     let table: String
     /// The table's integer primary key.
@@ -451,7 +451,7 @@ struct PassChunks: Sendable {
     let passID: Int64
     let rowsPerChunk: Int
 
-    /// The number of the first row; `nil` where the pass has none.
+    /// The number of the first row; `nil` where the checkpoint has none.
     func first(_ db: Database) throws -> Int64? {
         try Int64.fetchOne(
             db, sql: "SELECT min(\(number)) FROM \(table) WHERE pass_id = ?", arguments: [passID])
@@ -471,6 +471,6 @@ struct PassChunks: Sendable {
 
     /// Returns SQL for whether a row belongs to the checkpoint, to go with `passID`.
     ///
-    /// Without the plus SQLite would take the index of the pass and sort all of it each time.
+    /// Without the plus SQLite would take the index of the checkpoint and sort all of it each time.
     func isOfPass(_ name: String) -> String { "+\(name).pass_id = ?" }
 }

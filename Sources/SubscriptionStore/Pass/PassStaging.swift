@@ -1,14 +1,15 @@
 import GRDB
 package import Subscriptions
 
-/// Writes judgements into a pass: each row is settled once, unless an outcome replaces another.
+/// Writes judgements into a checkpoint: each row is settled once, unless an outcome replaces
+/// another.
 struct PassStaging {
     let db: Database
     let run: RunReference
     /// When the run began.
     let now: Timestamp
 
-    /// Whether the pass has settled the row `s`.
+    /// Whether the checkpoint has settled the row `s`.
     static let isSettled = """
         EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?
             AND p.bundle_id = s.bundle_id AND p.environment = s.environment
@@ -16,7 +17,7 @@ struct PassStaging {
             AND p.verdict <> \(VerdictCode.noted.rawValue))
         """
 
-    /// Whether an earlier run of the pass's round has judged the row `s`.
+    /// Whether an earlier run of the checkpoint's round has checked the row `s`.
     static let isOfRound = """
         EXISTS (SELECT 1 FROM trueup_passes AS w
             JOIN trueup_rounds AS o ON o.job = w.job
@@ -38,13 +39,13 @@ struct PassStaging {
             if !batch.asksAgain.isEmpty { settled.insert(outcome.key) }
         }
         // Only now: within a batch, the row that stands for another may come after it.
-        for outcome in batch.outcomes { try refuseWhereAnotherStands(outcome) }
+        for outcome in batch.outcomes { try refuseSecondRow(outcome) }
         for key in batch.asksAgain where settled.contains(key) { try markToAskAgain(key) }
         for (key, mark) in batch.historyMarks { try note(mark, of: key) }
         if let position = batch.walkedThrough { try moveWalk(to: position) }
     }
 
-    private func refuseWhereAnotherStands(_ outcome: RowOutcome) throws {
+    private func refuseSecondRow(_ outcome: RowOutcome) throws {
         let aliasRows = AliasRows(db: db)
         for original in Set(outcome.corrections.map(\.subscription)) {
             try aliasRows.refusePlanned(for: original, by: run)
@@ -111,8 +112,7 @@ struct PassStaging {
 
     /// Records a key that a finding names but that has no verdict.
     ///
-    /// It never overwrites a verdict, and does nothing for a row that this pass
-    /// inserted.
+    /// It never overwrites a verdict, and does nothing for a row that this checkpoint inserted.
     private func note(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
         try db.cachedStatement(
             sql: """
@@ -144,7 +144,7 @@ struct PassStaging {
 
     private static let figureColumns = "our_status, apple_status, apple_price, apple_currency"
 
-    /// A later look knows better what Apple states, but our row may be mended by then.
+    /// A later look knows better what Apple states, but our row may be fixed by then.
     private static let takesOverFigures = """
         our_status = ifnull(our_status, excluded.our_status),
         apple_status = excluded.apple_status, apple_price = excluded.apple_price,
@@ -250,7 +250,7 @@ struct PassStaging {
 }
 
 extension RowFigures? {
-    /// Both sides of a judged row, for the control totals.
+    /// Both sides of a checked row, for the control totals.
     fileprivate var arguments: StatementArguments {
         [
             map { ControlSums.group(ofStatus: $0.ourStatus) },
@@ -262,10 +262,10 @@ extension RowFigures? {
 
 /// The results of a checkpoint so far; they outlive a killed process.
 ///
-/// Within a pass each row is settled once: what is staged for a settled row is ignored, unless it
-/// `replaces`. Every method is one short transaction.
+/// Within a checkpoint each row is settled once: what is staged for a settled row is ignored,
+/// unless it `replaces`. Every method is one short transaction.
 extension SQLiteStore {
-    /// Stores what was judged, in one transaction with the walk's position.
+    /// Stores what was checked, in one transaction with the walk's position.
     package func stage(
         _ batch: StagedBatch, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -277,7 +277,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Which of these rows the pass has settled.
+    /// Which of these rows the checkpoint has settled.
     package func settled(
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {
@@ -295,7 +295,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Rows of this pass staged with `asksAgain`, in key order.
+    /// Rows of this checkpoint staged with `asksAgain`, in key order.
     package func rowsToAskAgain(
         after key: SubscriptionKey?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [SubscriptionKey] {
@@ -317,7 +317,7 @@ extension SQLiteStore {
         }
     }
 
-    /// An id of the app that the pass has judged; `nil` where there is none.
+    /// An id of the app that the checkpoint has checked; `nil` where there is none.
     package func judgedID(
         of app: AppIdentity, in pass: OpenPass
     ) async throws(StoreError) -> String? {
@@ -335,8 +335,9 @@ extension SQLiteStore {
         }
     }
 
-    /// Which of these subscriptions a finding of the pass names as the true original or the
-    /// successor of a row that we hold under another id: they are held, though not by their own name.
+    /// Which of these subscriptions a finding of the checkpoint names as the true original or the
+    /// successor of a row that we hold under another id: they are held, though not by their own
+    /// name.
     package func heldUnderOtherIDs(
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {
@@ -360,7 +361,7 @@ extension SQLiteStore {
     }
 }
 
-/// A verdict as it stands in `trueup_pass_rows` and `trueup_run_totals`.
+/// A verdict as it is in `trueup_pass_rows` and `trueup_run_totals`.
 enum VerdictCode: Int64 {
     /// Something was said about it, but it is no row in scope.
     case noted = 0
@@ -368,7 +369,7 @@ enum VerdictCode: Int64 {
     case discrepancy = 2
     case undecided = 3
     case excluded = 4
-    /// This pass inserted it: it was no row when the pass began.
+    /// This pass inserted it: it was no row when the checkpoint began.
     case inserted = 5
 
     init(_ verdict: Verdict?) {

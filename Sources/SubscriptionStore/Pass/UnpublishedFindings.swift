@@ -28,7 +28,7 @@ struct UnpublishedFindings: Sendable {
     private let isOver: Bool
     /// Whether the newest run of the source may have changed something and did not come to its end.
     private let wasKilled: Bool
-    /// Whether only what was corrected is repeated: a run that judges no rows reports what it does.
+    /// Whether only what was corrected is repeated: a run that checks no rows reports what it does.
     private let isFixedOnly: Bool
 
     private var isOwnPass: Bool { source == opened.passID }
@@ -104,7 +104,7 @@ struct UnpublishedFindings: Sendable {
                 SELECT ?, \(values), \(Self.mark), ?
                 FROM trueup_pass_findings AS f
                 LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
-                WHERE \(isOfChunk) AND \(isOwed)
+                WHERE \(isOfChunk) AND \(isPending)
                 """,
             // Its own checkpoint still has the finding; it is only marked as unpublished.
             arguments: [opened.passID, isOwnPass ? opened.sequence : nil] + range)
@@ -117,7 +117,7 @@ struct UnpublishedFindings: Sendable {
                 WHERE n.pass_id = ? AND (n.bundle_id, n.environment, n.notification_uuid) IN (
                     SELECT f.bundle_id, f.environment, f.field FROM trueup_pass_findings AS f
                     LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
-                    WHERE \(isOfChunk) AND \(Self.isOfNotification) AND \(isOwed))
+                    WHERE \(isOfChunk) AND \(Self.isOfNotification) AND \(isPending))
                 """, arguments: [opened.passID, opened.sequence, source] + range)
         if !isOver {
             // This run reports them now, not the run that resumes that checkpoint.
@@ -178,7 +178,7 @@ struct UnpublishedFindings: Sendable {
     private static let isFixed =
         "(ifnull(c.fate, '') = 'applied' OR f.action IN ('corrected', 'inserted', 'recovered'))"
 
-    private var isOwed: String {
+    private var isPending: String {
         let isListed = """
             f.is_carried <> 1 AND f.superseded_by IS NULL
                 AND EXISTS (SELECT 1 FROM trueup_run_findings AS r

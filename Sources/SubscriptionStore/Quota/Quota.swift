@@ -4,7 +4,7 @@ package import Subscriptions
 
 /// The calls of an hour, which every process on this database enters before it makes them.
 extension SQLiteStore {
-    /// Books calls, and takes back those of an earlier grant that are not going to be made.
+    /// Books calls, and returns those of an earlier grant that are not going to be made.
     ///
     /// - Parameters:
     ///   - wanted: How many calls are wanted, at least one.
@@ -81,7 +81,7 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - account: Whose.
-    ///   - held: The notes beside the database, where there are any.
+    ///   - held: The notes next to the database, where there are any.
     ///   - now: The present.
     /// - Returns: The window of the hour that ends now.
     /// - Throws: When the database cannot be read.
@@ -220,7 +220,7 @@ extension SQLiteStore {
     }
 }
 
-/// The calls of commands that leave the database as it is, in a file beside it.
+/// The calls of commands that leave the database as it is, in a file next to it.
 ///
 /// `doctor` opens the database to read, and still makes calls that count. It enters each of them here
 /// before it makes it. A run that books calls in the database adds this file's calls of the last hour.
@@ -282,7 +282,7 @@ final class HeldCallNotes: Sendable {
         lines.compactMap { $0.account == account ? $0.bucket : nil }
     }
 
-    /// Whether the lock is, or now becomes, ours.
+    /// Whether the lock is, or now becomes, trueup's.
     func isLocked() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
     /// Notes calls before they are made, and forgets what no longer counts.
@@ -335,7 +335,7 @@ final class HeldCallNotes: Sendable {
 }
 
 extension SQLiteStore {
-    /// Notes a call beside the database, which stays as it is.
+    /// Notes a call next to the database, which stays as it is.
     ///
     /// - Parameters:
     ///   - account: Whose call.

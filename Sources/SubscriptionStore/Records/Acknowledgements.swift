@@ -18,7 +18,7 @@ struct Acknowledgements {
                 WHERE n.finding_id = d.finding_id AND n.decision > d.decision)
         """
 
-    /// Findings of a pass that are acknowledged at a moment, and have not changed since.
+    /// Findings of a checkpoint that are acknowledged at a moment, and have not changed since.
     ///
     /// A finding that was fixed since, or came back with other values, is not acknowledged: the decision
     /// was about the finding as it was.
@@ -112,7 +112,7 @@ struct Acknowledgements {
             """, [sequence])
     }
 
-    /// The acknowledgements that stand at a moment, of findings that are still seen.
+    /// The acknowledgements that are at a moment, of findings that are still seen.
     func all(at now: Timestamp) throws -> [AcknowledgedFinding] {
         try read(
             """
@@ -199,7 +199,7 @@ extension SQLiteStore {
                     number: 0, previousHash: "", action: action, findingID: findingID,
                     content: content.digest, reason: reason, actor: actor, decidedAt: now,
                     until: until))
-            // The next run sets the state anew; until then this one holds.
+            // The next run sets the state again; until then this one holds.
             try db.execute(
                 sql: """
                     UPDATE trueup_findings SET state = ?

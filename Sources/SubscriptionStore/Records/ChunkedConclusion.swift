@@ -44,7 +44,7 @@ struct ChunkedConclusion: Sendable {
                     let source = chunk(of: "trueup_pass_rows", start, rows, as: "p")
                     try update.make(source.sql, source.arguments, db)
                 })
-            // Only now: the two rows of a pair may stand in different chunks.
+            // Only now: the two rows of a pair may be in different chunks.
             let overlaps = OverlapQuestions(run: run, started: header.started)
             steps.append(
                 step(through: "trueup_pass_rows") { start, rows, db in
@@ -76,10 +76,10 @@ struct ChunkedConclusion: Sendable {
         }
     }
 
-    /// Where the rows stand that a run was to ask about that was not to ask about all of them.
+    /// Where the rows are that a run was to ask about that was not to ask about all of them.
     private static let asked = ["trueup_agenda", "trueup_pass_questions"]
 
-    /// Tables whose rows belong to no pass.
+    /// Tables whose rows belong to no checkpoint.
     private static let unbound = ["subscriptions", "trueup_agenda"]
 
     /// A chunk of a table's rows from a key on, as a source to select from.
@@ -174,7 +174,7 @@ struct ChunkedConclusion: Sendable {
         )
     }
 
-    /// Rows not reached before the run ended; the next run of the pass asks about them.
+    /// Rows not reached before the run ended; the next run of the checkpoint asks about them.
     private func listUnreached(
         _ start: StoredKey, _ count: Int, _ scope: String, _ db: Database
     ) throws {
@@ -191,11 +191,11 @@ struct ChunkedConclusion: Sendable {
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                     \(scope == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                        WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+                        WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
                 """
         ).execute(
             arguments: [run.sequence] + reason.arguments + arguments + [
-                run.passID, run.passID, TextList.encode(header.narrowing),
+                run.passID, run.passID, TextList.encode(header.filters),
             ])
     }
 
@@ -263,7 +263,7 @@ struct RunConclusionWriter {
         try end()
     }
 
-    /// Whether the run judged rows itself, rather than working off a plan or taking a run back.
+    /// Whether the run checked rows itself, rather than working off a plan or reverting a run.
     private func judgesRows() throws -> Bool {
         try Int.fetchOne(
             db, sql: "SELECT 1 FROM trueup_applications WHERE pass_id = ?",
@@ -325,8 +325,8 @@ struct RunConclusionWriter {
                 "The run \(header.runID) has ended before. Nothing was written. This is a fault of "
                     + "trueup, please report it.")
         }
-        // Also where the pass stays open for a retry: what the stopped run planned is a matter of the
-        // pass, and what it owes stands on the agenda.
+        // Also where the checkpoint stays open for a retry: what the stopped run planned is a
+        // matter of the checkpoint, and the pending checks of it is on the queue.
         if header.goesRound, conclusion.endsRound {
             try db.execute(
                 sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
@@ -338,7 +338,7 @@ struct RunConclusionWriter {
     }
 }
 
-/// The counts over all rows of a pass, read before the concluding transaction takes the lock:
+/// The counts over all rows of a checkpoint, read before the concluding transaction takes the lock:
 /// nothing else changes them while the run lasts.
 struct ConclusionTally: Sendable {
     struct Count: Sendable {
@@ -348,7 +348,7 @@ struct ConclusionTally: Sendable {
     }
 
     let counts: [Count]
-    /// Where each row of the table is counted; `nil` for a run that judged none.
+    /// Where each row of the table is counted; `nil` for a run that checked none.
     let table: RunCoverage.TableCount?
     let evidence: EvidenceAccount.Sum
     let figures: RunFigures
@@ -382,7 +382,7 @@ struct ConclusionTally: Sendable {
         table =
             conclusion.coverage == nil
             ? nil
-            : try TableTieOut(db: db, run: run, narrowing: header.narrowing).count(
+            : try TableTieOut(db: db, run: run, filters: header.filters).count(
                 inScope: counts.reduce(0) { $0 &+ $1.rows })
         evidence = try EvidenceAccount(db: db).sumSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
@@ -415,11 +415,11 @@ struct RunFindings: Sendable {
             rowsPerChunk: StoreLimits.scatteredRowsPerChunk)
     }
 
-    /// Where the pass's findings begin.
+    /// Where the checkpoint's findings begin.
     func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
-    /// Stores the action and the state over the nights of each finding of a chunk; returns
-    /// where the next chunk begins.
+    /// Stores the action and the state from run to run of each finding of a chunk; returns where
+    /// the next chunk begins.
     func report(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)
         try db.cachedStatement(
@@ -452,8 +452,8 @@ struct RunFindings: Sendable {
         return next
     }
 
-    /// Accounts that an earlier night did not find and that nobody asked about in this pass: each such
-    /// finding stands in `not_found.csv` as well.
+    /// Accounts that an earlier run did not find and that no one asked about in this checkpoint:
+    /// each such finding is in `not_found.csv` as well.
     private func listCarriedNotFound(from first: Int64, to end: Int64, _ db: Database) throws {
         let isItsKey = ["bundle_id", "environment", "original_transaction_id"]
         func isOf(_ table: String) -> String {

@@ -153,7 +153,7 @@ struct FindingMemory: Sendable {
                 h.state IN \(OpenFindings.states) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND (h.kind IN \(OpenFindings.kindsOfNotifications)
                         OR NOT \(OpenFindings.isStated)
-                            AND \(OpenFindings.isOfAnApp(narrowing: "?4")))
+                            AND \(OpenFindings.isOfAnApp(filters: "?4")))
                 """, [first, end, filter])
         return Dictionary(items.map { ($0.finding.findingID, $0) }) { first, _ in first }
     }
@@ -351,13 +351,13 @@ enum OpenFindings {
     /// rows.
     ///
     /// - Parameters:
-    ///   - narrowing: The run's narrowing as it is stored; it leaves out nothing of its apps.
+    ///   - filters: The stored filters of the run; they leave out nothing of its apps.
     ///   - name: Of what has the app.
     /// - Returns: A condition on what is called so.
-    static func isOfAnApp(narrowing: String, of name: String = "h") -> String {
+    static func isOfAnApp(filters: String, of name: String = "h") -> String {
         """
-        (\(narrowing) = '' OR instr(char(10) || \(narrowing) || char(10),
-            char(10) || '\(RunHeader.appNarrowing)' || \(name).bundle_id || '/'
+        (\(filters) = '' OR instr(char(10) || \(filters) || char(10),
+            char(10) || '\(RunHeader.appFilterPrefix)' || \(name).bundle_id || '/'
                 || lower(\(name).environment) || char(10)) > 0)
         """
     }

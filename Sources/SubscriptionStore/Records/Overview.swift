@@ -27,10 +27,10 @@ extension SQLiteStore {
             overview.judgedRows =
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
             overview.oldestCheck = try SweepOrder.oldestCheck(db)
-            let owed =
+            let pending =
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
             overview.checkedByStoppedRuns = try Self.checkedByStoppedRuns(db)
-            overview.owed = owed - overview.checkedByStoppedRuns
+            overview.pending = pending - overview.checkedByStoppedRuns
             overview.outbox = try OutboxTotals(db, at: now)
             overview.bookkeeping = try BookkeepingCount.all(db)
             overview.acknowledged = try Acknowledgements(db: db).all(at: now)
@@ -38,8 +38,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Lines of the agenda about rows that a stopped run has checked: the next run of its job goes on
-    /// with them and asks nothing.
+    /// Lines of the queue about rows that a stopped run has checked: the next run of its job
+    /// continues them and asks nothing.
     private static func checkedByStoppedRuns(_ db: Database) throws -> Int {
         try Int.fetchOne(
             db,
@@ -81,7 +81,7 @@ extension SQLiteStore {
     /// for the same ones.
     ///
     /// - Parameters:
-    ///   - run: One that leaves out nothing of its apps; a check by hand is no night of a job that
+    ///   - run: One that leaves out nothing of its apps; a check by hand is no run of a job that
     ///     writes.
     ///   - mayBeEmpty: Whether a run counts that had no row to judge, as of a job without a walk.
     /// - Returns: `nil` before the first.
@@ -100,7 +100,7 @@ extension SQLiteStore {
                             OR ? AND exit_status = '\(ExitStatus.empty.rawValue)')
                     """,
                 arguments: [
-                    run.job, run.mode.rawValue, TextList.encode(run.narrowing), mayBeEmpty,
+                    run.job, run.mode.rawValue, TextList.encode(run.filters), mayBeEmpty,
                 ]
             ).map(Timestamp.init(unixMilliseconds:))
         }
@@ -182,8 +182,8 @@ extension SQLiteStore {
                 GROUP BY r.apps, p.narrowing
                 """)
         while let row = try rows.next() {
-            let narrowing = TextList.decode(row.requiredText(at: 1))
-            guard narrowing.isEmpty || RunHeader.isForAppsAlone(narrowing),
+            let filters = TextList.decode(row.requiredText(at: 1))
+            guard filters.isEmpty || RunHeader.isForAppsAlone(filters),
                 let began = row.time(at: 2)
             else { continue }
             for app in AppList.decode(row.requiredText(at: 0)) {
@@ -268,7 +268,7 @@ private struct ExplanationReader {
                 WHERE \(Self.isOfKey)
                 """, arguments: key
         ).flatMap { CheckRecord($0, at: 0) }
-        explanation.owed = try owed()
+        explanation.pending = try pending()
         explanation.absence = try Row.fetchOne(
             db,
             sql: """
@@ -293,10 +293,10 @@ private struct ExplanationReader {
                 """, arguments: key
         ).map { try LedgerEntry($0) }
         explanation.notifications = try notifications()
-        explanation.nights = try SubscriptionNights(db: db, about: explanation).last(limit)
+        explanation.nights = try SubscriptionRuns(db: db, about: explanation).last(limit)
     }
 
-    private func owed() throws -> PendingQuestion? {
+    private func pending() throws -> PendingQuestion? {
         let line = try Row.fetchOne(
             db,
             sql: """
@@ -382,8 +382,9 @@ private struct ExplanationReader {
 /// The last runs, with what each did about one subscription.
 ///
 /// A pass's rows are deleted once a run closes it. What stays are the last check, undecided rows,
-/// rows in flight, and the findings that each run reported: a night in between that found a match leaves no trace.
-struct SubscriptionNights {
+/// rows in flight, and the findings that each run reported: a run in between that found a match
+/// leaves no trace.
+struct SubscriptionRuns {
     let db: Database
     private let about: SubscriptionExplanation
 
@@ -401,7 +402,7 @@ struct SubscriptionNights {
     }
 
     /// Oldest first; runs that judge no rows (a plan, an undo) are left out.
-    func last(_ limit: Int) throws -> [SubscriptionNight] {
+    func last(_ limit: Int) throws -> [SubscriptionRun] {
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -411,29 +412,29 @@ struct SubscriptionNights {
                 ORDER BY run_seq DESC LIMIT ?
                 """, arguments: [limit])
         return try rows.reversed().map { row in
-            let narrowing = TextList.decode(row.requiredText(at: 8))
+            let filters = TextList.decode(row.requiredText(at: 8))
             let mode = row.requiredText(at: 6)
             let run = Run(
                 sequence: row.integer(at: 0) ?? 0, passID: row.integer(at: 1) ?? 0,
                 started: row.time(at: 2) ?? Timestamp(unixMilliseconds: 0),
                 isEnded: row.integer(at: 3) == 1,
-                settles: mode == RunMode.apply.rawValue && isComplete(narrowing))
-            return SubscriptionNight(
+                settles: mode == RunMode.apply.rawValue && isComplete(filters))
+            return SubscriptionRun(
                 runID: row.requiredText(at: 4), job: row.requiredText(at: 5), mode: mode,
                 started: run.started,
                 exitStatus: row.text(at: 7).flatMap(ExitStatus.init(rawValue:)),
-                narrowing: narrowing, look: try look(of: run))
+                filters: filters, look: try look(of: run))
         }
     }
 
     /// Whether a run leaves out nothing of the subscription's app.
-    private func isComplete(_ narrowing: [String]) -> Bool {
-        guard RunHeader.isForAppsAlone(narrowing) else { return narrowing.isEmpty }
+    private func isComplete(_ filters: [String]) -> Bool {
+        guard RunHeader.isForAppsAlone(filters) else { return filters.isEmpty }
         let app = "\(about.key.bundleID)/\(about.key.environment.lowercased())"
-        return narrowing.contains(RunHeader.appNarrowing + app)
+        return filters.contains(RunHeader.appFilterPrefix + app)
     }
 
-    private func look(of run: Run) throws -> SubscriptionNight.Look {
+    private func look(of run: Run) throws -> SubscriptionRun.Look {
         let reported = try reported(by: run)
         if let asked = reported.first(where: { !$0.isCarried }) {
             return .asked(because: asked.because)
@@ -490,8 +491,8 @@ struct SubscriptionNights {
                 """, arguments: [run.sequence] + about.key.arguments) ?? false
     }
 
-    /// From a pass that is not closed: its rows are still there.
-    private func staged(by run: Run) throws -> SubscriptionNight.Look? {
+    /// From a checkpoint that is not closed: its rows are still there.
+    private func staged(by run: Run) throws -> SubscriptionRun.Look? {
         let row = try Row.fetchOne(
             db,
             sql: """

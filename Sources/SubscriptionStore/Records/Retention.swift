@@ -4,7 +4,7 @@ package import Subscriptions
 /// Finds bookkeeping that is past its retention, and deletes it a little at a time.
 ///
 /// Rows, ledger, evidence, what reports have shown of the ledger, runs with their totals, and where
-/// each finding stands over the nights are no bookkeeping in this sense: they stay.
+/// each finding is from run to run are no bookkeeping in this sense: they stay.
 struct Retention {
     let db: Database
     let limit: Timestamp
@@ -26,8 +26,8 @@ struct Retention {
             arguments: [min(limit, shown).unixMilliseconds])
     }
 
-    /// Events that were told, or can be told no more because their message was erased.
-    func oldToldEvents() throws -> [Int64] {
+    /// Events that were delivered, or can no longer be delivered because their message was erased.
+    func oldDeliveredEvents() throws -> [Int64] {
         try Int64.fetchAll(
             db,
             sql: """
@@ -38,8 +38,8 @@ struct Retention {
             arguments: [limit.unixMilliseconds])
     }
 
-    /// A run whose lists are too old: its pass is over, its report is out, and it is not the newest
-    /// that ended.
+    /// A run whose lists are too old: its checkpoint is over, its report is out, and it is not the
+    /// newest that ended.
     func oldRun() throws -> Int64? {
         try Int64.fetchOne(
             db,
@@ -110,9 +110,9 @@ struct Retention {
 
 extension SQLiteStore {
     /// Deletes bookkeeping that is older than a moment, in small transactions: inbox notifications,
-    /// told events, and what reports of earlier runs listed.
+    /// delivered events, and what reports of earlier runs listed.
     ///
-    /// What is still owed or stays open is kept, and so is all that `verify` and `undo` rest on.
+    /// What is still pending or stays open is kept, and so is all that `verify` and `undo` rest on.
     ///
     /// - Returns: how many notifications, events and runs were cleared.
     package func expireBookkeeping(
@@ -134,7 +134,7 @@ extension SQLiteStore {
         }
         while true {
             let old = try await read(doing) { db in
-                try Retention(db: db, limit: limit).oldToldEvents()
+                try Retention(db: db, limit: limit).oldDeliveredEvents()
             }
             guard !old.isEmpty else { break }
             try await write(doing) { db in

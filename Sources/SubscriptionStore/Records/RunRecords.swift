@@ -3,12 +3,12 @@ package import Subscriptions
 
 /// How a run begins, what it comes to, and how it ends.
 extension SQLiteStore {
-    /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
-    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before, else
-    /// a new one.
+    /// Records the run and opens its checkpoint: the unfinished one of the same job, mode and
+    /// settings digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)`
+    /// before, otherwise a new one.
     ///
-    /// Older unfinished passes of the job are dropped; their written corrections stay for the next
-    /// report.
+    /// Older unfinished checkpoints of the job are dropped; their written corrections stay for the
+    /// next report.
     package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
         try await bringEntitlementsUpToDate()
         try await rememberEndedRuns()
@@ -32,15 +32,15 @@ extension SQLiteStore {
             try PassOpening(db: db, run: run, counted: counted).begin()
         }
         try await askAgain(opened, doing)
-        let owed = try await read(doing) { db in
+        let pending = try await read(doing) { db in
             try UnpublishedFindings.all(for: opened, of: run, db)
         }
-        for source in owed {
+        for source in pending {
             guard let first = try await read(doing, source.first) else { continue }
             try await inChunks(doing, from: first, source.take)
         }
         for lost in try await read(doing, UnconcludedQuestions.all) {
-            try await inChunks(doing, from: .first, lost.putBack)
+            try await inChunks(doing, from: .first, lost.requeue)
         }
         try await write(doing) { db in
             try ReportedEntries(db: db).forgetUnpublished(
@@ -50,7 +50,8 @@ extension SQLiteStore {
         return try await read(doing) { db in try PassOpening.describe(opened, db) }
     }
 
-    /// Lets the walk ask again about rows that were cut off or have changed since they were judged.
+    /// Lets the walk ask again about rows that were cut off or have changed since they were
+    /// checked.
     private func askAgain(_ opened: PassOpening.Opened, _ doing: String) async throws(StoreError) {
         guard opened.resumedFrom != nil else { return }
         while true {
@@ -71,7 +72,7 @@ extension SQLiteStore {
         }
     }
 
-    /// How many of the rows that the run is about are not settled in the pass.
+    /// How many of the rows that the run is about are not settled in the checkpoint.
     package func unreachedRows(
         in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> Int {
@@ -84,10 +85,10 @@ extension SQLiteStore {
                     SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
                     WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                         AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                            WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+                            WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
                     """,
                 arguments: (isWhole ? StatementArguments() : [pass.passID])
-                    + [pass.passID, pass.passID, TextList.encode(run.narrowing)]) ?? 0
+                    + [pass.passID, pass.passID, TextList.encode(run.filters)]) ?? 0
         }
     }
 
@@ -101,7 +102,7 @@ extension SQLiteStore {
                 AND q.original_transaction_id = s.original_transaction_id
         """
 
-    /// The findings of the pass that count for the exit status: unresolved ones, by severity.
+    /// The findings of the checkpoint that count for the exit status: unresolved ones, by severity.
     package func unresolvedFindings(
         of pass: OpenPass
     ) async throws(StoreError) -> [Severity: Int] {
@@ -179,12 +180,12 @@ extension SQLiteStore {
         }
     }
 
-    /// Records how the run ended and closes its pass, or leaves it to the next run.
+    /// Records how the run ended and closes its checkpoint, or leaves it to the next run.
     ///
-    /// Where the conclusion says so, rows that the pass did not settle become undecided
-    /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
-    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
-    /// rows that the company deleted go where the table's size was accepted.
+    /// Where the conclusion says so, rows that the checkpoint did not settle become undecided
+    /// (`deadline`) in this run's report; a run that continues the checkpoint asks them after all.
+    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes
+    /// about rows that the company deleted go where the table's size was accepted.
     ///
     /// - Parameters:
     ///   - conclusion: What the run knows of its end.
@@ -203,7 +204,7 @@ extension SQLiteStore {
         let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
         let steps = chunks.steps
         let rows = try await read(doing) { db in try steps.map { try chunks.rows(of: $0, db) } }
-        // The rows of the pass are deleted after the run's last transaction.
+        // The rows of the checkpoint are deleted after the run's last transaction.
         let total = rows.reduce(0, +) + (conclusion.closesPass ? rows.first ?? 0 : 0)
         var done = 0
         for (step, rows) in zip(steps, rows) {
@@ -251,14 +252,14 @@ extension SQLiteStore {
     /// The pending questions of some apps, and the age of the oldest statement about one of their rows.
     ///
     /// - Parameter apps: Those that a run was for alone.
-    /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest of
-    ///   the statements by which rows were judged last.
+    /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest
+    ///   of the statements by which rows were checked last.
     /// - Throws: `StoreError` when it cannot be read.
     package func pendingAndOldestCheck(
         of apps: [AppIdentity]
-    ) async throws(StoreError) -> (owed: Int, oldestCheck: Timestamp?) {
+    ) async throws(StoreError) -> (pending: Int, oldestCheck: Timestamp?) {
         try await read("counting the pending checks of some apps") { db in
-            var owed = 0
+            var pending = 0
             var oldest: Int64?
             for app in Set(apps) {
                 let arguments: StatementArguments = [app.bundleID, app.environment.rawValue]
@@ -267,7 +268,7 @@ extension SQLiteStore {
                     sql: """
                         SELECT count(*) FROM trueup_agenda WHERE bundle_id = ? AND environment = ?
                         """, arguments: arguments)
-                owed &+= count ?? 0
+                pending &+= count ?? 0
                 let check = try Int64.fetchOne(
                     db,
                     sql: """
@@ -276,7 +277,7 @@ extension SQLiteStore {
                         """, arguments: arguments)
                 oldest = [oldest, check].compactMap(\.self).min()
             }
-            return (owed, oldest.map(Timestamp.init(unixMilliseconds:)))
+            return (pending, oldest.map(Timestamp.init(unixMilliseconds:)))
         }
     }
 }
@@ -321,7 +322,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Says that the report of a run that ended will not have its final name: the run stands in the
+    /// Says that the report of a run that ended will not have its final name: the run is in the
     /// books as one that ended with status 74.
     ///
     /// - Parameters:

@@ -63,7 +63,7 @@ struct RunSummaryReader {
             mode: RunMode(rawValue: columns.requiredText()) ?? .check,
             started: columns.requiredTime(), apps: AppList.decode(columns.requiredText()),
             actor: columns.requiredText(), toolVersion: columns.requiredText(),
-            settingsDigest: columns.requiredText(), narrowing: columns.list(),
+            settingsDigest: columns.requiredText(), filters: columns.list(),
             notFoundConfirmations: columns.number() ?? 0)
         header.coversEveryRow = columns.flag()
         return header
@@ -193,7 +193,7 @@ struct RunSummaryReader {
     }
 
     /// `applied` is what the report lists: entries that a killed run wrote are among them, those
-    /// that an earlier run of the pass has reported are not.
+    /// that an earlier run of the checkpoint has reported are not.
     private func corrections(passID: Int64, runID: String) throws -> [CorrectionFate: Int] {
         var counts: [CorrectionFate: Int] = [:]
         let rows = try Row.fetchCursor(
@@ -231,7 +231,7 @@ struct RunSummaryReader {
 }
 
 extension FindingCount {
-    /// Reads kind, severity, state and count, and sorts them: the gravest first.
+    /// Reads kind, severity, state and count, and sorts them: the most severe first.
     static func read(
         _ db: Database, sql: String, arguments: StatementArguments = []
     ) throws -> [FindingCount] {

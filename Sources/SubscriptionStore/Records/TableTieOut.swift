@@ -6,13 +6,13 @@ import Subscriptions
 struct TableTieOut {
     let db: Database
     let run: RunReference
-    let narrowing: [String]
+    let filters: [String]
 
     /// Of the run's apps: rows `s` that the table holds.
     private var isOfRun: String {
         """
         EXISTS (SELECT 1 FROM (SELECT ?1 AS narrowing) AS w
-            WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "s")))
+            WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
         """
     }
 
@@ -25,8 +25,8 @@ struct TableTieOut {
     /// - Returns: Numbers of one moment.
     /// - Throws: What reading the database throws.
     func count(inScope: Int) throws -> RunCoverage.TableCount {
-        // A run that is for some apps judges no row of another.
-        let apps = RunHeader.isForAppsAlone(narrowing) ? TextList.encode(narrowing) : ""
+        // A run that is for some apps checks no row of another.
+        let apps = RunHeader.isForAppsAlone(filters) ? TextList.encode(filters) : ""
         let row = try Row.fetchOne(
             db,
             sql: """

@@ -46,10 +46,11 @@ extension SQLiteStore {
     /// notifications themselves.
     ///
     /// Of two statements about one subscription the one signed later counts, in whatever order they
-    /// come. What must be asked stays on the agenda until it is done; a check and a narrowed run
-    /// keep it for their own pass.
+    /// come. What must be asked stays on the queue until it is done; a check and a partial run keep
+    /// it for their own pass.
     ///
-    /// How a notification was sent is stored once in a pass: later accounts of it are ignored.
+    /// How a notification was sent is stored once in a checkpoint: later accounts of it are
+    /// ignored.
     package func record(
         _ page: RecordedPage, of app: AppIdentity, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -71,12 +72,12 @@ extension SQLiteStore {
             }
             try events.store()
             let lines = QuestionQueue(db: db, passID: pass.passID)
-            for question in page.owed {
-                try lines.owe(question, isDurable: run.worksOffQueue, since: run.started)
+            for question in page.pending {
+                try lines.enqueue(question, isDurable: run.worksOffQueue, since: run.started)
             }
             let settled = try page.settled.filter { outcome in
                 try outcome.check?.signedDate.map { signed in
-                    try !lines.owesMore(about: outcome.key, than: signed)
+                    try !lines.awaitsLaterStatement(about: outcome.key, than: signed)
                 } ?? false
             }
             try PassStaging(db: db, run: reference, now: run.started).stage(
@@ -88,8 +89,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Marks a part of an app's notification history as read to its end in this pass and, unless
-    /// `nil`, moves the app's watermark.
+    /// Marks a part of an app's notification history as read to its end in this checkpoint and,
+    /// unless `nil`, moves the app's watermark.
     package func finishRecovery(
         of app: AppIdentity, read window: NotificationWindow, watermark: Timestamp?,
         in pass: OpenPass
@@ -113,7 +114,7 @@ extension SQLiteStore {
     }
 }
 
-/// Writes one notification of Apple's history: into the inbox, and into the pass's audit.
+/// Writes one notification of Apple's history: into the inbox, and into the checkpoint's audit.
 struct NotificationRecorder {
     let db: Database
     let run: RunReference
@@ -149,7 +150,7 @@ struct NotificationRecorder {
             ])
     }
 
-    /// A notification that an earlier night found missed or lost stays so when it is read again.
+    /// A notification that an earlier run found missed or lost stays so when it is read again.
     private func verdict(
         on notification: RecordedNotification, findings: [Finding]
     ) throws -> String {

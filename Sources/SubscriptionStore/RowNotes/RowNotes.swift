@@ -102,7 +102,7 @@ extension SQLiteStore {
     }
 }
 
-/// Updates the stored digest of a subscription's periods after this pass wrote some of them.
+/// Updates the stored digest of a subscription's periods after this checkpoint wrote some of them.
 ///
 /// Our own inserts and fills are no reason to read a history again. Any other change is: then
 /// the periods without our writes are not those that were compared, and the
@@ -129,7 +129,8 @@ struct AgreedPeriods {
                 + [before.periods, before.sha256])
     }
 
-    /// The periods that this pass inserted, and the columns that it filled in, by transaction id.
+    /// The periods that this checkpoint inserted, and the columns that it filled in, by transaction
+    /// id.
     private func written(
         to key: SubscriptionKey
     ) throws -> (inserted: Set<String>, filled: [String: Set<TransactionField>]) {
@@ -205,9 +206,10 @@ struct AliasRows {
             bundleID: key.bundleID, environment: key.environment, originalTransactionID: original)
     }
 
-    /// Withdraws what a pass planned for a subscription that is already stored under another id.
+    /// Withdraws what a checkpoint planned for a subscription that is already stored under another
+    /// id.
     ///
-    /// It may have been judged before the row that is stored in its place. Its findings stay, with
+    /// It may have been checked before the row that is stored in its place. Its findings stay, with
     /// the reason why they are not corrected.
     func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
         guard try !rows(of: original).isEmpty else { return }
@@ -258,12 +260,12 @@ struct AliasRows {
 
 /// Rows of one customer that are paid for, as far as Apple was asked about them.
 ///
-/// They are found by the digest of the checks, and told from other customers' by the ids that stand in
-/// the company's rows now.
+/// They are found by the digest of the checks, and told from other customers' by the ids that are
+/// in the company's rows now.
 struct PaidNeighbours {
     let db: Database
 
-    /// Whether there may be any beside the check of a row, by its alias in the query.
+    /// Whether there may be any next to the check of a row, by its alias in the query.
     static func exist(beside check: String) -> String {
         """
         EXISTS (SELECT 1 FROM trueup_checks AS o INDEXED BY trueup_checks_by_payer
@@ -284,7 +286,7 @@ struct PaidNeighbours {
         """
     }
 
-    /// The company's rows beside two checks, `s` and `t`, which are of one customer.
+    /// The company's rows next to two checks, `s` and `t`, which are of one customer.
     static func ofOneCustomer(_ check: String, _ other: String) -> String {
         """
         CROSS JOIN subscriptions AS s ON s.bundle_id = \(check).bundle_id
@@ -318,7 +320,7 @@ struct PaidNeighbours {
         }
     }
 
-    /// Forgets whose rows are; they are noted again when they are judged next.
+    /// Forgets whose rows are; they are noted again when they are checked next.
     func forget(_ keys: [SubscriptionKey]) throws {
         let update = try db.cachedStatement(
             sql: """
@@ -328,7 +330,7 @@ struct PaidNeighbours {
         for key in keys { try update.execute(arguments: key.arguments) }
     }
 
-    /// Whether a finding about a row says that it is paid for beside another one.
+    /// Whether a finding about a row says that it is paid for next to another one.
     func isKnownOverlap(_ key: SubscriptionKey) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -338,7 +340,7 @@ struct PaidNeighbours {
                     """), arguments: [Self.findingID(of: key)]) ?? false
     }
 
-    /// The identity of the finding that a row is paid for beside another one.
+    /// The identity of the finding that a row is paid for next to another one.
     static func findingID(of key: SubscriptionKey) -> String {
         var finding = Finding(
             kind: .overlappingSubscriptions, severity: .medium, row: LocalSubscription(key: key))
@@ -350,8 +352,8 @@ struct PaidNeighbours {
 /// The newest verified statement about each subscription that any run has seen.
 ///
 /// Every later statement is measured against it: one that Apple signed earlier writes nothing, by
-/// whatever command it comes. It only grows. A declared restore of the database forgets by what rows
-/// were judged, but not this.
+/// whatever command it comes. It only grows. A declared restore of the database forgets by what
+/// rows were checked, but not this.
 struct NewestStatements {
     let db: Database
 
@@ -417,8 +419,8 @@ struct NewestStatements {
             newest: newest)
     }
 
-    /// The expression of that date for a row of the table `s`, beside its check: databases of earlier
-    /// versions have it there alone.
+    /// The expression of that date for a row of the table `s`, next to its check: databases of
+    /// earlier versions have it there alone.
     static func date(of row: String, check: String) -> String {
         """
         nullif(max(ifnull(\(check).signed_date, 0), ifnull((
@@ -453,14 +455,14 @@ struct GoneRows: Sendable {
     /// Notes read in one piece; reading blocks no writer.
     static let rowsPerPiece = 10_000
 
-    /// A subscription without a row, too, counts as not found only after several days.
+    /// A subscription without a row also counts as not found only after several days.
     static let notes = [
         Notes(table: "trueup_checks"), Notes(table: "trueup_history_revisions"),
-        Notes(table: "trueup_statements", unless: isOwed),
-        Notes(table: "trueup_absences", unless: isOwed),
+        Notes(table: "trueup_statements", unless: isPending),
+        Notes(table: "trueup_absences", unless: isPending),
     ]
 
-    private static let isOwed =
+    private static let isPending =
         "EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(keysAgree("a", "n")))"
 
     private static func keysAgree(_ left: String, _ right: String) -> String {
@@ -483,9 +485,9 @@ struct GoneRows: Sendable {
                         WHERE \(Self.keysAgree("s", "n")))
                     AND NOT \(notes.unless)
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                        WHERE \(OpenFindings.isOfAnApp(narrowing: "w.narrowing", of: "n")))
+                        WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "n")))
                 """,
-            arguments: start.arguments + [TextList.encode(header.narrowing)])
+            arguments: start.arguments + [TextList.encode(header.filters)])
         while let row = try gone.next() { piece.gone.append(try StoredKey(row)) }
         let next = try Row.fetchCursor(
             db,

@@ -44,7 +44,7 @@ extension Row {
     /// Text of a column that is never null.
     func requiredText(at index: Int) -> String { text(at: index) ?? "" }
 
-    /// A whole number; `nil` for anything else that stands there.
+    /// A whole number; `nil` for anything else that is there.
     func integer(at index: Int) -> Int64? {
         switch stored(at: index).value.storage {
         case .int64(let number): number
@@ -176,7 +176,7 @@ struct ColumnsInPlace {
         }
     }
 
-    /// A whole number; `nil` for anything else that stands there.
+    /// A whole number; `nil` for anything else that is there.
     func integer(at index: Int) -> Int64? {
         switch unsafe sqlite3_column_type(statement.sqliteStatement, Int32(index)) {
         case SQLITE_INTEGER:
@@ -187,7 +187,7 @@ struct ColumnsInPlace {
         }
     }
 
-    /// Lends the bytes of a column that holds text, until the statement goes on.
+    /// Lends the bytes of a column that holds text, until the statement continues.
     func withText<Result>(at index: Int, _ body: (Span<UInt8>) -> Result) -> Result {
         let text = unsafe sqlite3_column_text(statement.sqliteStatement, Int32(index))
         let count = unsafe sqlite3_column_bytes(statement.sqliteStatement, Int32(index))

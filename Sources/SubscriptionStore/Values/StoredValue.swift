@@ -6,8 +6,8 @@ import Subscriptions
 
 /// The value of a column, and whether a text is as plain as nearly all are.
 ///
-/// GRDB reads a type that can be made from a statement right from there; for any other, its own values
-/// included, it looks up the type anew for each column of each row.
+/// GRDB reads a type that can be made from a statement right from there; for any other, its own
+/// values included, it looks up the type again for each column of each row.
 struct StoredValue: DatabaseValueConvertible, StatementColumnConvertible {
     let value: DatabaseValue
     /// Whether it is a text of ASCII characters without NUL, which reads as it is stored.
@@ -49,9 +49,9 @@ extension Row {
 
 /// Field values and changes as one line of text that reads back exactly.
 ///
-/// `n` is null, `i5;` an integer, `m5;` a time in UNIX milliseconds, `t2:ab` a text of two bytes.
-/// A change is the column's name as a text, then the value before, then the value after; changes
-/// stand in the order of their columns.
+/// `n` is null, `i5;` an integer, `m5;` a time in UNIX milliseconds, `t2:ab` a text of two bytes. A
+/// change is the column's name as a text, then the value before, then the value after; changes are
+/// in the order of their columns.
 enum FieldValueText {
     static func encode(_ value: FieldValue) -> String {
         var bytes: [UInt8] = []

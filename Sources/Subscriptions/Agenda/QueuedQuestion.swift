@@ -38,7 +38,7 @@ package struct NewQuestion: Hashable, Sendable {
 /// A part of the queue.
 package enum QueuePart: Hashable, Sendable {
     /// Pending questions, and those that this checkpoint's notifications ask for.
-    case owed
+    case pending
     /// Questions that the checkpoint found to be due among the rows.
     case due
 }
@@ -50,20 +50,20 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     /// Apple's notification history holds a newer signed statement that does not agree with the row,
     /// or says nothing of its state.
     case notification
-    /// Judged before: its correction was not written, it is undecided, or its customer began or ceased
-    /// to pay under another Apple Account since.
+    /// Checked before: its correction was not written, it is undecided, or its customer began or
+    /// ceased to pay under another Apple Account since.
     case heldBack = "held_back"
-    /// The row's compared values are not those that were judged last: somebody wrote to it.
+    /// The row's compared values are not those that were checked last: another program wrote to it.
     case changed
     /// Apple's last statement has ended by itself: an expiry passed, a billing retry day came.
     case clock
-    /// The row was never judged.
+    /// The row was never checked.
     case never
     /// Drawn at random among the rows that no other reason names.
     case sample
     /// Apple's last statement is about to be older than the job allows.
     case sweep
-    /// Every row is asked about.
+    /// Every row is checked.
     case round
 
     /// The order in which questions are asked; lower is earlier.
@@ -76,13 +76,12 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
         self = Self.allCases[index]
     }
 
-    /// Whether there is no sign that the row has changed: it is asked about because its turn has
-    /// come.
+    /// Whether there is no sign that the row has changed: it is checked because its turn has come.
     package var isRoutine: Bool { self == .sample || self == .sweep }
 
     /// Whether the reason is stored until what follows from the answer is done.
     ///
-    /// The others follow from the rows and their check records, and are found again every night.
+    /// The others follow from the rows and their check records, and are found again every run.
     package var isDurable: Bool { self == .notification || self == .heldBack }
 }
 
@@ -105,7 +104,7 @@ package struct NextQuestion: Hashable, Sendable {
 extension SubscriptionExplanation {
     /// The next question; `nil` where there is no row that a run would ask about.
     package func nextQuestion(at now: Timestamp) -> NextQuestion? {
-        if let owed { return NextQuestion(reason: owed.reason) }
+        if let pending { return NextQuestion(reason: pending.reason) }
         guard row != nil else { return nil }
         guard let check else { return NextQuestion(reason: .never) }
         if wasWrittenSince { return NextQuestion(reason: .changed) }

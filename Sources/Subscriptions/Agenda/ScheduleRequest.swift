@@ -1,4 +1,4 @@
-/// How a night's questions are found among all rows.
+/// How a run's questions are found among all rows.
 package struct ScheduleRequest: Hashable, Sendable {
     package var now: Timestamp
     /// How old Apple's statement about a row that entitles or is in billing retry may get.
@@ -37,7 +37,7 @@ package struct ScheduleRequest: Hashable, Sendable {
     }
 }
 
-/// How many quiet rows are asked about at random.
+/// How many unchanged rows are checked at random.
 package enum SampleSize: Hashable, Sendable {
     case rows(Int)
     /// Below 1.
@@ -59,7 +59,7 @@ package struct SweepPlace: Hashable, Comparable, Sendable {
     }
 }
 
-/// The last rows that tonight's sweep takes.
+/// The last rows that this run's sweep takes.
 package struct SweepEnds: Hashable, Sendable {
     /// Of those that entitle or are in billing retry; `nil` for none.
     package var lasting: SweepPlace?
@@ -77,10 +77,10 @@ package struct ScheduleCounts: Hashable, Sendable {
     /// Rows in the table, or of the apps that were named.
     package var rows = 0
     /// Rows that no reason names; the sample is drawn from them and part of them.
-    package var quiet = 0
+    package var unchanged = 0
     /// Questions by reason, the durable ones left out.
     package var due: [QuestionReason: Int] = [:]
-    /// When the oldest of the last statements about all judged rows was signed.
+    /// When the oldest of the last statements about all checked rows was signed.
     package var oldestCheck: Timestamp?
     package var seed: UInt64 = 0
 
@@ -174,7 +174,7 @@ package struct PaidNeighbour: Hashable, Sendable {
 
     /// Of how many paid subscriptions of one `customer_id` pairs are made.
     ///
-    /// More of them stand under a name for nobody, such as `guest`.
+    /// More of them are under a name for nobody, such as `guest`.
     package static let most = 16
 
     package init(originalTransactionID: String, group: String, clock: Timestamp?) {

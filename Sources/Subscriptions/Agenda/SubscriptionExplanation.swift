@@ -4,7 +4,7 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     /// The company's row; `nil` where there is none.
     package var row: LocalSubscription?
     package var check: CheckRecord?
-    package var owed: PendingQuestion?
+    package var pending: PendingQuestion?
     package var absence: AbsenceRecord?
     /// Oldest first, as everything below.
     package var findings: [RememberedFinding] = []
@@ -13,7 +13,7 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     package var corrections: [LedgerEntry] = []
     package var notifications: [StoredNotification] = []
     /// The part of each of the last runs in it.
-    package var nights: [SubscriptionNight] = []
+    package var nights: [SubscriptionRun] = []
 
     package init(key: SubscriptionKey) { self.key = key }
 
@@ -25,12 +25,12 @@ package struct SubscriptionExplanation: Hashable, Sendable {
 
     /// Whether anything at all is known.
     package var isEmpty: Bool {
-        row == nil && check == nil && owed == nil && absence == nil && findings.isEmpty
+        row == nil && check == nil && pending == nil && absence == nil && findings.isEmpty
             && corrections.isEmpty && notifications.isEmpty
     }
 }
 
-/// A durable line of the agenda: it stands until what follows from an answer is done.
+/// A durable line of the queue: it stands until what follows from an answer is done.
 package struct PendingQuestion: Hashable, Sendable {
     package var reason: QuestionReason
     package var since: Timestamp
@@ -79,20 +79,20 @@ package struct StoredNotification: Hashable, Sendable {
 }
 
 /// The part of one run in the history of a subscription, as far as its records show.
-package struct SubscriptionNight: Hashable, Sendable {
+package struct SubscriptionRun: Hashable, Sendable {
     package enum Look: Hashable, Sendable {
         /// Asked about, with a verdict or a finding; the reason where a record of it is kept.
         case asked(because: QuestionReason?)
-        /// Judged by it: Apple was asked, or a notification's own signed statement agreed.
+        /// Checked by it: Apple was asked, or a notification's own signed statement agreed.
         case judged
         /// Not judged, for a stated reason.
         case undecided(String)
-        /// Left out, because the company had written the row so shortly before that Apple's word may
-        /// still be on its way.
+        /// Left out, because the company had written the row so shortly before that Apple's
+        /// statement may still be on its way.
         case inFlight
-        /// Only an earlier night's open finding was carried on.
+        /// Only an earlier run's open finding was carried on.
         case carried
-        /// The last check is older and nothing else is recorded: no reason named it that night.
+        /// The last check is older and nothing else is recorded: no reason named it in that run.
         case notAsked
         /// Not kept: only the last check and what was reported are.
         case unknown
@@ -102,22 +102,22 @@ package struct SubscriptionNight: Hashable, Sendable {
     package var job: String
     package var mode: String
     package var started: Timestamp
-    /// `nil` for a run that is going on, or was killed.
+    /// `nil` for a run that is active, or was killed.
     package var exitStatus: ExitStatus?
-    /// How the run was narrowed, if it was.
-    package var narrowing: [String]
+    /// How the run was limited, if it was.
+    package var filters: [String]
     package var look: Look
 
     package init(
         runID: String, job: String, mode: String, started: Timestamp, exitStatus: ExitStatus?,
-        narrowing: [String], look: Look
+        filters: [String], look: Look
     ) {
         self.runID = runID
         self.job = job
         self.mode = mode
         self.started = started
         self.exitStatus = exitStatus
-        self.narrowing = narrowing
+        self.filters = filters
         self.look = look
     }
 }

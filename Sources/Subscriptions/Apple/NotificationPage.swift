@@ -90,7 +90,7 @@ package struct TracedNotification: Hashable, Sendable {
     package var sendAttempts: [SendAttempt]
     /// When the company's endpoint received it; `nil` when it did not, or that was not imported.
     package var receivedAt: Timestamp?
-    /// Whether this pass has a finding that it was missed or lost.
+    /// Whether this checkpoint has a finding that it was missed or lost.
     package var isReported: Bool
 
     package init(
@@ -134,7 +134,7 @@ package struct RecordedPage: Hashable, Sendable {
     /// Rows that a notification's own statement agrees with.
     package var settled: [RowOutcome] = []
     /// Subscriptions that Apple must be asked about.
-    package var owed: [NewQuestion] = []
+    package var pending: [NewQuestion] = []
 
     package init(
         fresh: [RecordedNotification], findings: [Finding] = [],
@@ -151,7 +151,7 @@ package struct RecordedPage: Hashable, Sendable {
 package struct InboxRecord: Hashable, Sendable {
     /// When the company's own endpoint received it; `nil` when it did not, or nobody told us.
     package var receivedAt: Timestamp?
-    /// When a run of ours stored it out of Apple's history.
+    /// When a run of trueup's stored it out of Apple's history.
     package var recoveredAt: Timestamp?
 
     package init(receivedAt: Timestamp?, recoveredAt: Timestamp?) {

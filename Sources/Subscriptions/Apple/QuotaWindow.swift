@@ -58,7 +58,7 @@ package struct QuotaWindow: Hashable, Sendable {
     /// The latest bucket that can be of the present.
     ///
     /// A later bucket than that of `now` was booked before the clock was set back. Up to an hour
-    /// ahead it counts where it stands; further ahead nobody can say when it was.
+    /// ahead it counts where it is; further ahead nobody can say when it was.
     package static func lastExpected(at now: Timestamp) -> Int64 {
         bucket(of: now) + hourSeconds
     }
@@ -134,7 +134,8 @@ package struct QuotaGrant: Hashable, Sendable {
     }
 }
 
-/// A 429: until when Apple wants no calls of an endpoint, and at which part of the rate they go on.
+/// A 429: until when Apple wants no calls of an endpoint, and at which part of the rate they
+/// continue.
 package struct QuotaRefusal: Hashable, Sendable {
     package var resumesAt: Timestamp
     /// The part of the configured rate, above 0 and at most 1, that is used at `resumesAt`.

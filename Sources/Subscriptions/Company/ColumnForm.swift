@@ -6,9 +6,9 @@ package enum CompanyLiteral: Hashable, Sendable {
     case boolean(Bool)
 }
 
-/// Conversions between what stands in a column of the company's, as text, and our values.
+/// Conversions between what is in a column of the company's, as text, and our values.
 extension ColumnForm {
-    /// Whether a column of ours can be kept in this form.
+    /// Whether a column of trueup's can be kept in this form.
     package func fits(_ form: FieldForm, hasWords: Bool = false) -> Bool {
         switch (self, form) {
         case (.text, .text), (.integer, .text), (.uuid, .text): true
@@ -26,7 +26,7 @@ extension ColumnForm {
     /// - Parameters:
     ///   - text: The stored value in the database's words; `nil` for NULL.
     ///   - form: The type of our column.
-    /// - Returns: The value; null and empty text as they stand.
+    /// - Returns: The value; null and empty text as they are.
     package func value(of text: String?, as form: FieldForm) -> FieldValue? {
         guard let text else { return .null }
         if text.isEmpty { return form == .text ? .text("") : .null }
@@ -59,7 +59,7 @@ extension ColumnForm {
     /// A value in this form, to be written; `nil` where the form cannot hold it.
     ///
     /// - Parameters:
-    ///   - value: Ours.
+    ///   - value: In trueup's form.
     ///   - spelling: How the company spells times in the same row, where its database keeps text.
     /// - Returns: What is bound to a statement.
     package func literal(
@@ -114,8 +114,8 @@ extension ColumnForm {
 
 /// How much of a second the company's columns keep, where that is less than Apple states.
 ///
-/// A database rounds what is written with more digits, up as well as down; a time of ours is cut
-/// before, so that it never ends later than Apple's.
+/// A database rounds what is written with more digits, up as well as down; a time of trueup's is
+/// cut before, so that it never ends later than Apple's.
 package struct TimePrecision: Hashable, Sendable {
     /// Digits of a second's fraction, 0 to 2, by our column.
     package var digits: [SubscriptionField: Int]
@@ -125,7 +125,7 @@ package struct TimePrecision: Hashable, Sendable {
     /// A value without what the column does not keep.
     ///
     /// - Parameters:
-    ///   - value: Any value; only times are cut, before 1970 downwards, too.
+    ///   - value: Any value; only times are cut, before 1970 downwards as well.
     ///   - field: Our column.
     /// - Returns: The value as it will be read again.
     package func cut(_ value: FieldValue, in field: SubscriptionField) -> FieldValue {
@@ -156,7 +156,8 @@ extension CompanyChange {
     }
 }
 
-/// How a time is spelled as text: a service that compares texts must find ours spelled as its own.
+/// How a time is spelled as text: a service that compares texts must find trueup's spelled as its
+/// own.
 package struct TimeSpelling: Hashable, Sendable {
     /// `T`, or a space.
     package var separator: Character = "T"
@@ -167,7 +168,7 @@ package struct TimeSpelling: Hashable, Sendable {
 
     package init() {}
 
-    /// The spelling of a time that stands there.
+    /// The spelling of a time that is there.
     package init(of text: String) {
         let bytes = Array(text.utf8)
         if bytes.count > 10 { separator = bytes[10] == UInt8(ascii: " ") ? " " : "T" }

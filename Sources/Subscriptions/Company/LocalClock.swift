@@ -208,7 +208,7 @@ private struct TZifReader {
 /// When the clocks of a zone change each year, as the POSIX variable `TZ` says it.
 ///
 /// Source: RFC 9636, section 3.3.1; POSIX.1-2024, 8.3. Days are only known in the form `Mm.w.d`,
-/// which the time zone database writes but for a few zones.
+/// which the time zone database writes except for a few zones.
 struct YearlyRule: Hashable, Sendable {
     /// Seconds east of UTC.
     var standard: Int64

@@ -257,7 +257,7 @@ package enum MappedWrite: Hashable, Sendable {
 extension MappedStatements {
     /// The write of a change, given the row as it was read a moment ago.
     ///
-    /// Every value that is replaced is compared twice: as ours with the change's, and in the
+    /// Every value that is replaced is compared twice: as trueup's with the change's, and in the
     /// statement as the text that was just read, so that nothing can come between.
     ///
     /// - Parameters:
@@ -448,7 +448,7 @@ extension MappedStatements {
     ///
     /// - Parameter apps: Whose rows, as far as columns tell apps apart; `nil` for all.
     /// - Returns: A query of one row: how many there are, then how many of them have no value in
-    ///   each of `TableMapping.keyColumns`; `nil` where the key stands in no column.
+    ///   each of `TableMapping.keyColumns`; `nil` where the key is in no column.
     package func keyless(of apps: [AppIdentity]? = nil) -> MappedStatement? {
         let names = mapping.keyColumns.map { column($0.column) }
         guard !names.isEmpty else { return nil }
@@ -493,7 +493,7 @@ extension MappedStatements {
     /// The apps of the table besides some.
     ///
     /// - Parameter apps: Those that are read.
-    /// - Returns: A query of what stands in the columns that tell apps apart, each combination once;
+    /// - Returns: A query of what is in the columns that tell apps apart, each combination once;
     ///   `nil` where no column does.
     package func apps(besides apps: [AppIdentity]) -> MappedStatement? {
         let names = appColumns.map { column($0.column) }

@@ -1,4 +1,4 @@
-/// How the company's own table is read and written as ours: its names, forms and words.
+/// How the company's own table is read and written as trueup's: its names, forms and words.
 ///
 /// It says nothing of SQL: `MappedStatements` makes that for each kind of database.
 package struct TableMapping: Hashable, Sendable {
@@ -73,15 +73,15 @@ extension TableMapping {
             (keyColumns.map(\.column) + writable.compactMap { columns[$0]?.name }) + inserts.keys)
     }
 
-    /// Columns that Apple states and the company does not keep: nothing is judged by them.
+    /// Columns that Apple states and the company does not keep: nothing is checked by them.
     ///
-    /// `signed_date` is our own bookkeeping, and stands beside the rows wherever they are.
+    /// `signed_date` is our own bookkeeping, and is next to the rows wherever they are.
     package var notKept: Set<SubscriptionField> {
         Set(SubscriptionField.allCases.filter { $0.isStated && columns[$0] == nil })
             .subtracting([.signedDate])
     }
 
-    /// Columns that Apple states, and that are judged but never written.
+    /// Columns that Apple states, and that are checked but never written.
     package var readOnly: Set<SubscriptionField> {
         Set(columns.filter { $0.key.isStated && !$0.value.isWritable }.keys)
     }
@@ -125,7 +125,7 @@ package enum MappedColumn: Hashable, Sendable {
 /// The form in which the company keeps a value.
 package enum ColumnForm: Hashable, Sendable {
     case text
-    /// A whole number; ids are kept so, too.
+    /// A whole number; ids are kept so as well.
     case integer
     /// UNIX milliseconds as a whole number.
     case milliseconds
@@ -176,7 +176,7 @@ extension TableMapping {
     /// rights are.
     ///
     /// - Parameter table: As its database describes it.
-    /// - Returns: The obstacle and what mends it, to go on after the table's name; `nil` for none.
+    /// - Returns: The obstacle and what fixes it, to follow the table's name; `nil` for none.
     package func obstacleToWriting(to table: CompanyTableDescription) -> String? {
         guard !table.isView else {
             return
@@ -192,7 +192,7 @@ extension TableMapping {
     }
 }
 
-/// Rows of the company's as ours, and ours as the company's.
+/// Rows of the company's as trueup's, and trueup's as the company's.
 extension TableMapping {
     /// The names of the company's columns that a page reads, in the order of the texts that `row`
     /// takes: the mapped columns in our order, then the version.
@@ -264,7 +264,7 @@ extension TableMapping {
         }
     }
 
-    /// A value of ours as it is written; `nil` where the company's column cannot hold it.
+    /// A value of trueup's as it is written; `nil` where the company's column cannot hold it.
     package func literal(
         _ value: FieldValue, in field: SubscriptionField, spelling: TimeSpelling = TimeSpelling()
     ) -> CompanyLiteral? {
@@ -295,9 +295,9 @@ extension TableMapping {
     /// recognised by its leading digits, and a status by the word that the settings have for it now.
     ///
     /// - Parameters:
-    ///   - read: What stands in the company's column.
+    ///   - read: What is in the company's column.
     ///   - written: What was written there.
-    ///   - field: Ours.
+    ///   - field: In trueup's form.
     /// - Returns: Whether nothing else has been written since, as far as the value tells.
     package func isReading(
         _ read: FieldValue, of written: FieldValue, in field: SubscriptionField
@@ -351,7 +351,7 @@ extension TableMapping {
     /// The write itself looks again; this says it before, to whoever looks what an undo would do.
     ///
     /// - Parameters:
-    ///   - action: What would take it back.
+    ///   - action: What would revert it.
     ///   - fields: The columns that this changes.
     /// - Returns: `nil` where nothing of the mapping is against it.
     package func obstacle(

@@ -14,9 +14,9 @@ package struct ControlSums: Hashable, Sendable, Codable {
         fileprivate var isNothing: Bool { periods == 0 && amount == 0 }
     }
 
-    /// Rows by Apple's number of a status, 1 to 5; 0 where none of them stands.
+    /// Rows by Apple's number of a status, 1 to 5; 0 where none of them is.
     package var statuses: [Int: Int]
-    /// Periods by ISO 4217 currency; empty text where none stands.
+    /// Periods by ISO 4217 currency; empty text where none is.
     package var prices: [String: Price]
 
     package init(statuses: [Int: Int] = [:], prices: [String: Price] = [:]) {
@@ -33,7 +33,7 @@ package struct ControlSums: Hashable, Sendable, Codable {
         return Int(status)
     }
 
-    /// Under which currency a stored code counts: three capital letters, else none.
+    /// Under which currency a stored code counts: three capital letters, otherwise none.
     package static func group(ofCurrency code: String?) -> String {
         guard let code, code.utf8.count == 3,
             code.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
@@ -118,7 +118,8 @@ package struct CountedApp: Hashable, Sendable, Codable {
     }
 }
 
-/// The control totals of a run, by app: how what stood before and what was written come to what stands.
+/// The control totals of a run, by app: how what was before and what was written come to what
+/// stands.
 ///
 ///     at the end of the run before + what runs wrote that counted nothing + what others wrote
 ///         = at the beginning
@@ -189,7 +190,7 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
 /// Prices are those of one period a row: the one that Apple states, and the one that the row names as its
 /// latest.
 package struct JudgedTotals: Hashable, Sendable, Codable {
-    /// Our rows as they were judged; without prices.
+    /// Our rows as they were checked; without prices.
     package var before: ControlSums
     /// The values that Apple stated for them; under 0 the rows about which it states nothing.
     package var apple: ControlSums

@@ -42,7 +42,7 @@ package struct EventMessage: Hashable, Sendable {
     package var json: CanonicalJSON { .object(members) }
 
     /// Says so when the customer keeps access by another subscription: a receiver that ends the
-    /// service because of this event alone would lock out somebody who still pays.
+    /// service because of this event alone would lock out a customer who still pays.
     private var members: [String: CanonicalJSON] {
         guard let other = entry.accessContinuesBy else { return requiredMembers }
         return requiredMembers.merging([
@@ -94,7 +94,7 @@ package struct EventMessage: Hashable, Sendable {
 package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
     /// A subscription that was missing from the table and gives access.
     case initialPurchase = "initial_purchase"
-    /// The subscription renewed, or was bought again: access goes on.
+    /// The subscription renewed, or was bought again: access continues.
     case renewal
     /// Auto-renewal was turned off; access lasts until the end of the period.
     case cancellation
@@ -118,15 +118,15 @@ package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
 
     /// The events that are delivered unless the settings say otherwise: all but first fills, which
     /// a backfill makes of every row and which are no news.
-    package static let toldByDefault = Set(allCases).subtracting([.firstFill])
+    package static let deliveredByDefault = Set(allCases).subtracting([.firstFill])
 }
 
 /// How corrections are named to billing: a table, read from the top; the first line that fits names
 /// the event.
 ///
-/// The table is fixed before a run writes, and passed to the store as a value. A name cannot
-/// be fixed: it depends on the row after the write. A correction carries only the columns that
-/// it changes, and the status that a later expiry is judged by may be none of them; triggers of the
+/// The table is fixed before a run writes, and passed to the store as a value. A name cannot be
+/// fixed: it depends on the row after the write. A correction carries only the columns that it
+/// changes, and the status that a later expiry is checked by may be none of them; triggers of the
 /// company's may change more in the same write; and a plan made by an earlier version knows of no
 /// names. The store reads the row inside the transaction and looks it up here.
 package struct EventNaming: Hashable, Sendable {
@@ -178,7 +178,7 @@ package struct EventNaming: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - entry: what was written.
-    ///   - row: the subscription's row as it stands afterwards; `nil` when there is none.
+    ///   - row: the subscription's row as it is afterwards; `nil` when there is none.
     /// - Returns: The event; `nil` when none is sent.
     package func event(of entry: LedgerEntry, leaving row: LocalSubscription?) -> BillingEvent? {
         let correction = WrittenCorrection(entry: entry, row: row)
@@ -188,7 +188,7 @@ package struct EventNaming: Hashable, Sendable {
     }
 }
 
-/// Both sides of a correction: what stood in the row before, and what stands there now.
+/// Both sides of a correction: what was in the row before, and what is there now.
 private struct WrittenCorrection {
     let entry: LedgerEntry
     let row: LocalSubscription?
@@ -262,25 +262,25 @@ package struct OutboxEvent: Hashable, Sendable {
 
 /// The result of one delivery attempt, as it is stored.
 package enum DeliveryOutcome: Hashable, Sendable {
-    case told
+    case delivered
     /// Not delivered, and why; tried again from `nextAttempt` on, or never when that is `nil`.
     case failed(String, nextAttempt: Timestamp?)
 }
 
 /// The number of events in each state of the outbox.
 package struct OutboxTotals: Hashable, Sendable {
-    package var told = 0
+    package var delivered = 0
     package var waiting = 0
     /// Attempted as often as the schedule allows, without success; kept.
     package var givenUp = 0
     /// Not told before their message was erased; nothing can tell them any more.
     package var erased = 0
-    /// When the next event is due that no older one of its subscription holds back.
+    /// When the next event is due that no older one of its subscription defers.
     package var nextAttempt: Timestamp?
     /// The reason why the latest attempt failed; `nil` when nothing waits and nothing was given up.
     package var lastError: String?
 
     package init() {}
 
-    package var isEmpty: Bool { told + waiting + givenUp + erased == 0 }
+    package var isEmpty: Bool { delivered + waiting + givenUp + erased == 0 }
 }

@@ -1,4 +1,4 @@
-/// One finding as the core makes it; the store adds its identity and its history over the nights.
+/// One finding as the core makes it; the store adds its identity and its history from run to run.
 package struct Finding: Hashable, Sendable {
     package var kind: FindingKind
     package var severity: Severity
@@ -87,7 +87,7 @@ package enum VetoCause {
 /// How a finding of this run relates to earlier runs.
 package enum FindingState: String, Hashable, Sendable, CaseIterable {
     case new, open, corrected, recurring
-    /// Acknowledged by somebody, and unchanged since.
+    /// Acknowledged by a person, and unchanged since.
     case acknowledged
 }
 
@@ -148,7 +148,7 @@ package struct RememberedFinding: Hashable, Sendable {
         self.state = state
     }
 
-    /// Whether reports go on listing it: it is neither corrected nor resolved.
+    /// Whether reports continue listing it: it is neither corrected nor resolved.
     package var isOpen: Bool { state != nil && state != .corrected }
 
     /// Its state as the database and `explain` name it.
@@ -237,7 +237,7 @@ extension FindingKind {
 }
 
 extension FindingKind {
-    /// Whether a run that writes mends it by Apple's answer about its row, unless its settings say
+    /// Whether a run that writes fixes it by Apple's answer about its row, unless its settings say
     /// otherwise.
     package var isFixedByAnswer: Bool {
         switch self {

@@ -206,7 +206,7 @@ package struct PlanHead: Hashable, Sendable {
     /// The run that made it.
     package var plannedBy: String
     package var job: String
-    /// Every narrowing of that run, in words.
+    /// Every filter of that run, in words.
     package var scope: [String]
     /// The job's file, and its guards when the plan was made.
     ///
@@ -385,7 +385,7 @@ package struct UnwrittenCorrections: Hashable, Sendable {
     package var counts: [CorrectionFate: Int] = [:]
     /// The first original transaction ids of each fate, each once.
     package var named: [CorrectionFate: [String]] = [:]
-    /// Those of the stale ones whose row stands as the plan would have left it.
+    /// Those of the stale ones whose row is as the plan would have left it.
     package var asPlanned = 0
     /// Those of the stale ones whose statement is older than another one that a run has seen since.
     package var outdated = 0

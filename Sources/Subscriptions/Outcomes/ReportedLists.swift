@@ -42,9 +42,9 @@ extension LedgerEntry {
         changes.table == .transactions && action == .insert && kinds.isEmpty && undoOf == nil
     }
 
-    /// The status that was written on Apple's word; `nil` where none was.
+    /// The status that was written on Apple's statement; `nil` where none was.
     ///
-    /// What takes an entry back restores what stood before, whatever Apple says.
+    /// What takes an entry back restores what was before, whatever Apple says.
     package var statedStatus: Int64? {
         guard undoOf == nil, case .integer(let status) = changes.ofSubscription[.status]?.after
         else { return nil }
@@ -108,7 +108,7 @@ package struct EntitlementChange: Hashable, Sendable {
     }
 }
 
-/// A row that was not judged.
+/// A row that was not checked.
 package struct UndecidedRow: Hashable, Sendable {
     package var key: SubscriptionKey
     package var customerID: String?
@@ -121,7 +121,7 @@ package struct UndecidedRow: Hashable, Sendable {
     }
 }
 
-/// A row that Apple did not find in this pass.
+/// A row that Apple did not find in this checkpoint.
 package struct NotFoundAccount: Hashable, Sendable {
     package var key: SubscriptionKey
     package var customerID: String?
@@ -267,7 +267,7 @@ package struct CauseBurst: Hashable, Sendable, Codable {
     }
 }
 
-/// A finding of a pass, with the data from which its cause is found.
+/// A finding of a checkpoint, with the data from which its cause is found.
 package struct FindingToExplain: Hashable, Sendable {
     /// The position in the order of staging, in which findings of one row are adjacent.
     package var sequence: Int64

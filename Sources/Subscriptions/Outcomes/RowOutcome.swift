@@ -15,12 +15,12 @@ package struct RowOutcome: Hashable, Sendable {
     ///
     /// Then the history must be read from its beginning again.
     package var leavesPeriodsEmpty = false
-    /// By what the row was judged; `nil` where it was not, or would not stand after the run.
+    /// By what the row was checked; `nil` where it was not, or would not stand after the run.
     package var check: RowCheck?
     /// When Apple signed the verified statement about the subscription that this rests on, whatever
     /// the verdict; `nil` without one.
     package var statedAt: Timestamp?
-    /// Whose the row is and what they pay for; `nil` where it was not judged, or is nobody's.
+    /// Whose the row is and what they pay for; `nil` where it was not checked, or is nobody's.
     package var payer: Payer?
     /// The reason why Apple was asked; `nil` where it was not asked.
     package var askedBecause: QuestionReason?

@@ -8,7 +8,7 @@ package struct RunConclusion: Hashable, Sendable {
     /// The limits that were reached, by name (`max_duration`, `guard max_changes`, `quota` …).
     package var limits: [String]
     package var calls: [CallCount]
-    /// Whether the pass is over; otherwise the next run of the job continues it.
+    /// Whether the checkpoint is over; otherwise the next run of the job continues it.
     package var closesPass: Bool
     /// Whether the run stopped early, so that the rows it did not reach count as undecided.
     package var settlesUnreached: Bool
@@ -18,10 +18,10 @@ package struct RunConclusion: Hashable, Sendable {
     /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever ended
     /// the run.
     package var refusedApps: Set<AppIdentity> = []
-    /// Whether a round over every row has come to its end with this run.
+    /// Whether a full scan over every row has come to its end with this run.
     ///
-    /// Then no row is left to be judged, even if the run was stopped afterwards; the next run looks
-    /// at every row anew.
+    /// Then no row is left to be checked, even if the run was stopped afterwards; the next run
+    /// looks at every row again.
     package var endsRound: Bool
     /// The size of the table, with which the next run compares its own.
     ///
@@ -68,12 +68,12 @@ package struct RunSummary: Hashable, Sendable {
     package var totals: RunTotals
     package var findings: [FindingCount]
     package var money: [MoneyTotal]
-    /// Corrections of this pass by fate; `applied` includes those of a killed run before.
+    /// Corrections of this checkpoint by fate; `applied` includes those of a killed run before.
     package var corrections: [CorrectionFate: Int]
-    /// Those of them that mend no finding, of the fates applied and planned.
+    /// Those of them that fix no finding, of the fates applied and planned.
     package var fills: [CorrectionFate: FillCounts] = [:]
-    /// Corrections of this pass that another run's report lists: what a run had written that did not end
-    /// the pass.
+    /// Corrections of this checkpoint that another run's report lists: what a run had written that
+    /// did not end the checkpoint.
     package var reportedBefore = 0
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
@@ -85,11 +85,11 @@ package struct RunSummary: Hashable, Sendable {
     package var undoOf: String?
     /// Guards that were lifted for this run, by name.
     package var liftedGuards: [GuardLift] = []
-    /// Findings that somebody has acknowledged.
+    /// Findings that a person has acknowledged.
     package var acknowledged: [AcknowledgedFinding] = []
     /// The counts of Apple's notifications up to this run.
     package var business = BusinessRecord()
-    /// `nil` for narrowed runs, and for those of versions that did not count them.
+    /// `nil` for partial runs, and for those of versions that did not count them.
     package var control: ControlTotals?
     /// `nil` for runs of versions that did not measure them.
     package var measures: RunMeasures?
@@ -127,7 +127,7 @@ package struct EvidenceCost: Hashable, Sendable {
     }
 }
 
-/// Corrections that mend no finding.
+/// Corrections that fix no finding.
 package struct FillCounts: Hashable, Sendable {
     /// Rows and periods of which only empty columns are filled.
     package var filled = 0

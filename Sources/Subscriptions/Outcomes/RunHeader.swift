@@ -9,18 +9,18 @@ package struct RunHeader: Hashable, Sendable {
     /// `user@host`, for the ledger.
     package var actor: String
     package var toolVersion: String
-    /// SHA-256 of the effective settings and job, secrets left out: a pass is only continued by a
-    /// run with the same one.
+    /// SHA-256 of the effective settings and job, secrets left out: a checkpoint is only continued
+    /// by a run with the same one.
     package var settingsDigest: String
-    /// Every narrowing in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
-    package var narrowing: [String]
+    /// Every filter in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
+    package var filters: [String]
     /// Whether the run is to judge every row: `false` for jobs that only read notifications, and
-    /// for narrowed runs.
+    /// for partial runs.
     ///
     /// Only then do rows that a stopped run did not reach count as undecided; otherwise they are
     /// out of scope.
     package var coversEveryRow = true
-    /// Whether the run judges rows by what it asks of Apple, rather than working off a plan.
+    /// Whether the run checks rows by what it asks of Apple, rather than working off a plan.
     package var judgesRows = true
     /// Whether the company's tables are counted as the run begins and at its end: not for a job that
     /// only reads notifications, which may run every hour.
@@ -32,51 +32,52 @@ package struct RunHeader: Hashable, Sendable {
     /// The limits of its guards, as `GuardLimits` writes them.
     package var guards: String?
 
-    /// Whether what the run settles leaves the agenda: a check takes nothing off, nor does a narrowed
+    /// Whether what the run settles leaves the queue: a check takes nothing off, nor does a partial
     /// run, unless it is for some apps alone and does all that is to be done for them.
     package var worksOffQueue: Bool {
         mode == .apply && judgesRows && leavesOutNothingOfItsApps
     }
 
-    /// Whether it is narrowed to some apps, and leaves out nothing of theirs.
-    package var isForAppsAlone: Bool { Self.isForAppsAlone(narrowing) }
+    /// Whether it is limited to some apps, and leaves out nothing of theirs.
+    package var isForAppsAlone: Bool { Self.isForAppsAlone(filters) }
 
     /// Returns whether stored filters name apps alone.
-    package static func isForAppsAlone(_ narrowing: [String]) -> Bool {
-        !narrowing.isEmpty && narrowing.allSatisfy { $0.hasPrefix(appNarrowing) }
+    package static func isForAppsAlone(_ filters: [String]) -> Bool {
+        !filters.isEmpty && filters.allSatisfy { $0.hasPrefix(appFilterPrefix) }
     }
 
     /// Whether it leaves out nothing of the apps that it is for: then it repeats their open findings,
     /// and closes those that it looked for and did not find.
-    package var leavesOutNothingOfItsApps: Bool { narrowing.isEmpty || isForAppsAlone }
+    package var leavesOutNothingOfItsApps: Bool { filters.isEmpty || isForAppsAlone }
 
     /// The apps that it is for alone, as `--app` takes them; empty where it is for all of the settings,
     /// or leaves out anything else.
     ///
-    /// Such a run is a worker's whole night.
+    /// Such a run is a worker's whole run.
     package var appsAlone: [String] {
-        isForAppsAlone ? narrowing.map { String($0.dropFirst(Self.appNarrowing.count)) } : []
+        isForAppsAlone ? filters.map { String($0.dropFirst(Self.appFilterPrefix.count)) } : []
     }
 
     /// The beginning of the text for a filter by app.
-    package static let appNarrowing = "app "
+    package static let appFilterPrefix = "app "
 
-    /// Whether several of its runs may make one round over every row.
-    package var goesRound: Bool { worksOffQueue && coversEveryRow && narrowing.isEmpty }
+    /// Whether several of its runs may make one full scan over every row.
+    package var goesRound: Bool { worksOffQueue && coversEveryRow && filters.isEmpty }
 
-    /// Whether what a stopped run did not reach counts as undecided in its report: in a narrowed run,
-    /// and in one that works off a plan, it is out of scope; in one for some apps, so are other apps.
+    /// Whether what a stopped run did not reach counts as undecided in its report: in a partial
+    /// run, and in one that works off a plan, it is out of scope; in one for some apps, so are
+    /// other apps.
     package var missesWhatItLeaves: Bool { leavesOutNothingOfItsApps && judgesRows }
 
-    /// How old a pass may be for a run to go on with it.
+    /// How old a checkpoint may be for a run to continue it.
     ///
-    /// Six hours where nothing is lost with the pass: a run that came to its end has left what it
-    /// owes on the agenda, and notes about the rows that it judged, so the next night may look
-    /// anew. A day where a new pass would begin from the start: a walk over every row that was
-    /// killed, one that only checks, and a plan.
+    /// Six hours where nothing is lost with the checkpoint: a run that came to its end has left the
+    /// pending checks of it on the queue, and notes about the rows that it checked, so the next run
+    /// may look again. A day where a new pass would begin from the start: a walk over every row
+    /// that was killed, one that only checks, and a plan.
     ///
-    /// - Parameter killed: Whether the pass's last run did not come to its end.
-    /// - Returns: Milliseconds since the pass began.
+    /// - Parameter killed: Whether the checkpoint's last run did not come to its end.
+    /// - Returns: Milliseconds since the checkpoint began.
     package func continuesWithinMilliseconds(killed: Bool) -> Int64 {
         let beginsFromStart = coversEveryRow && (killed || !goesRound)
         return beginsFromStart || !judgesRows
@@ -91,7 +92,7 @@ package struct RunHeader: Hashable, Sendable {
 
     package init(
         runID: String, job: String, mode: RunMode, started: Timestamp, apps: [AppIdentity],
-        actor: String, toolVersion: String, settingsDigest: String, narrowing: [String],
+        actor: String, toolVersion: String, settingsDigest: String, filters: [String],
         notFoundConfirmations: Int
     ) {
         self.runID = runID
@@ -102,12 +103,12 @@ package struct RunHeader: Hashable, Sendable {
         self.actor = actor
         self.toolVersion = toolVersion
         self.settingsDigest = settingsDigest
-        self.narrowing = narrowing
+        self.filters = filters
         self.notFoundConfirmations = notFoundConfirmations
     }
 }
 
-/// How long after its beginning a pass may be gone on with.
+/// How long after its beginning a checkpoint may be continued.
 package enum PassLifetime {
     /// The usual longest time of a run; the next one begins again.
     package static let usualMilliseconds = usualHours * 60 * 60 * 1000
@@ -126,13 +127,14 @@ package enum RunMode: String, Hashable, Sendable, CaseIterable {
 /// A pass over the population: one run, or several when the first ones were stopped.
 package struct OpenPass: Hashable, Sendable {
     package var passID: Int64
-    /// The run that was stopped in this pass, when this one continues it.
+    /// The run that was stopped in this checkpoint, when this one continues it.
     package var resumedFrom: String?
-    /// Apps whose notification history has been read in this pass.
+    /// Apps whose notification history has been read in this checkpoint.
     package var recoveredApps: [AppIdentity]
     /// The last key of the walk whose page was staged.
     package var walkedThrough: SubscriptionKey?
-    /// When the first run of an unfinished round over every row began; rows judged since are done.
+    /// When the first run of an unfinished full scan over every row began; rows checked since are
+    /// done.
     package var roundBegan: Timestamp?
 
     package init(
@@ -165,8 +167,8 @@ package struct EarlierRun: Hashable, Sendable {
     package var started: Timestamp
     /// `nil` where the process was killed.
     package var exitStatus: ExitStatus?
-    /// Whether only a part of the job was to be judged.
-    package var isNarrowed: Bool
+    /// Whether only a part of the job was to be checked.
+    package var isPartial: Bool
     package var totals: RunTotals
     /// All calls to Apple.
     package var calls: Int
@@ -179,13 +181,13 @@ package struct EarlierRun: Hashable, Sendable {
     package var measures: RunMeasures?
 
     package init(
-        runID: String, started: Timestamp, exitStatus: ExitStatus?, isNarrowed: Bool,
+        runID: String, started: Timestamp, exitStatus: ExitStatus?, isPartial: Bool,
         totals: RunTotals, calls: Int, coverage: RunCoverage? = nil, figures: RunFigures? = nil
     ) {
         self.runID = runID
         self.started = started
         self.exitStatus = exitStatus
-        self.isNarrowed = isNarrowed
+        self.isPartial = isPartial
         self.totals = totals
         self.calls = calls
         self.coverage = coverage

@@ -1,4 +1,4 @@
-/// The counts of a pass by verdict.
+/// The counts of a checkpoint by verdict.
 ///
 /// Every row in scope has exactly one, so they add up to `inScope`.
 package struct RunTotals: Hashable, Sendable {
@@ -24,7 +24,7 @@ package struct PlanTotals: Hashable, Sendable {
     package var totals: RunTotals
     /// Subscriptions that the plan changes or inserts, each counted once with all its periods.
     ///
-    /// Includes those that this pass has already applied.
+    /// Includes those that this checkpoint has already applied.
     package var changes: Int
     /// Rows that Apple did not find.
     package var notFound: Int
@@ -37,12 +37,12 @@ package struct PlanTotals: Hashable, Sendable {
     package var tableRowsBefore: Int?
     /// Rows excluded as in flight only because we corrected them ourselves a moment ago.
     package var inFlightByOurselves = 0
-    /// Rows in scope and the quiet ones, about which nobody had to be asked: what a share is of.
+    /// Rows in scope and the quiet ones, which were not checked: what a share is of.
     package var coveredRows: Int { max(totals.inScope, tableCoverage ?? 0) }
     /// How many rows the run would have asked about, had there been a reason (a notification, for a
     /// job that only reads these); `nil` for those in scope alone.
     package var tableCoverage: Int?
-    /// Rows in scope that were asked about without a sign of a change; `nil` where every row is in
+    /// Rows in scope that were checked without a sign of a change; `nil` where every row is in
     /// scope.
     package var routine: RoutineRows?
     /// The totals of the job's last complete run; `nil` before the first.
@@ -64,7 +64,7 @@ package struct PlanTotals: Hashable, Sendable {
 /// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn in
 /// the sweep had come.
 ///
-/// They stand for all rows about which nobody was asked.
+/// They stand for all rows which were not checked.
 package struct RoutineRows: Hashable, Sendable, Codable {
     /// Those with a verdict of match or discrepancy.
     package var judged: Int
@@ -129,7 +129,8 @@ package struct RunMeasures: Hashable, Sendable, Codable {
 
 /// How long after Apple's signature the notifications came that a run read of Apple's history first.
 package struct DeliveryDelays: Hashable, Sendable, Codable {
-    /// Those that came to the company's endpoint: when it says so, else by Apple's first successful attempt.
+    /// Those that came to the company's endpoint: when it says so, otherwise by Apple's first
+    /// successful attempt.
     package var arrived: DelayFigures?
     /// Those that did not, or were lost there, and that this run brought.
     package var recovered: DelayFigures?
@@ -146,8 +147,8 @@ package struct DeliveryDelays: Hashable, Sendable, Codable {
 /// How many delays, the middle one and the longest, in seconds.
 package struct DelayFigures: Hashable, Sendable, Codable {
     package var notifications: Int
-    /// Half of them took no longer; to the second below ten minutes, to the minute below a day, else to the
-    /// hour.
+    /// Half of them took no longer; to the second below ten minutes, to the minute below a day,
+    /// otherwise to the hour.
     package var medianSeconds: Int64
     package var worstSeconds: Int64
 
@@ -266,32 +267,33 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     package var oldestCheck: Timestamp?
     /// Where each row of the table is counted; `nil` in what earlier versions stored.
     package var table: TableCount?
-    /// Rows that earlier runs of an unfinished round had judged and this one did not ask about again;
-    /// `nil` for a run that went on with no round.
+    /// Rows that earlier runs of an unfinished full scan had checked and this one did not ask about
+    /// again; `nil` for a run that continued no full scan.
     package var roundBefore: Int?
     package var sample: Sample?
     /// The sample of the unchanged rows, which no reason names; `nil` where every row was checked.
     package var routine: RoutineRows?
 
-    /// `nil` for a narrowed run, and for what is stored of earlier versions.
+    /// `nil` for a partial run, and for what is stored of earlier versions.
     package var forecast: CallForecast?
 
     package struct Sample: Hashable, Sendable, Codable {
         package var drawn: Int
-        /// Drawn rows that were judged and differ.
+        /// Drawn rows that were checked and differ.
         ///
-        /// Where `notJudged` is `nil` also those that were not judged.
+        /// Where `notJudged` is `nil` also those that were not checked.
         package var differing: Int
         /// Drawn rows that were undecided or left out; `nil` in what earlier versions stored.
         package var notJudged: Int?
-        /// By what the drawn rows were judged; `nil` in what earlier versions stored.
+        /// By what the drawn rows were checked; `nil` in what earlier versions stored.
         package var judgedBy: JudgedBy?
         /// The largest number of differing rows among the quiet ones that is compatible with that,
-        /// if no row that was not judged agrees.
+        /// if no row that was not checked agrees.
         package var bound: Int
         package var seed: UInt64
 
-        /// By what the drawn rows that were judged came to be so; with `notJudged` these are all drawn.
+        /// By what the drawn rows that were checked came to be so; with `notJudged` these are all
+        /// drawn.
         package struct JudgedBy: Hashable, Sendable, Codable {
             /// Questions of the sample itself.
             package var ownQuestion: Int
@@ -340,9 +342,9 @@ extension RunCoverage {
     /// `rows` = rows in scope − `gone` + `judgedBefore` + `notAsked` + `inserted`.
     package struct TableCount: Hashable, Sendable, Codable {
         package var rows: Int
-        /// Rows without a verdict: there was no reason to ask, or the run was narrowed.
+        /// Rows without a verdict: there was no reason to ask, or the run was limited.
         package var notAsked: Int
-        /// Rows that earlier runs of an unfinished round judged, and this one did not.
+        /// Rows that earlier runs of an unfinished full scan judged, and this one did not.
         package var judgedBefore: Int
         /// Rows that the run itself added.
         package var inserted: Int
@@ -375,7 +377,7 @@ package struct RowFigures: Hashable, Sendable {
         }
     }
 
-    /// Our status as it was judged.
+    /// Our status as it was checked.
     package var ourStatus: Int64?
     /// `nil` where Apple states nothing about the id.
     package var stated: Stated?

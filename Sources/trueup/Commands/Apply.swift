@@ -171,7 +171,7 @@ package struct Apply: Verb {
     }
 }
 
-/// Whether the ledger beside the company's own table has what the books have.
+/// Whether the ledger next to the company's own table has what the books have.
 enum CompanyLedgerLook: Hashable, Sendable {
     case agrees(table: String)
     /// It lacks entries: every run ends with 78 until that is declared.

@@ -56,15 +56,15 @@ struct RunDryRun {
             ? "It would correct rows. \"trueup check\" makes the plan of that without writing a row."
             : "It would write no subscription row."
         guard let job = run.forecastedJob else {
-            let narrowing = run.header.narrowing.joined(separator: ", ")
+            let filters = run.header.filters.joined(separator: ", ")
             let members: [String: CanonicalJSON] = [
                 "forecast": .null, "job": .string(run.header.job),
                 "mode": .string(run.job.mode.rawValue),
-                "scope": .array(run.header.narrowing.map(CanonicalJSON.string)),
+                "scope": .array(run.header.filters.map(CanonicalJSON.string)),
             ]
             if !common.json {
                 try invocation.show(
-                    "Dry run of \(words), only \(narrowing): a partial run is not forecast. \(writes) "
+                    "Dry run of \(words), only \(filters): a partial run is not forecast. \(writes) "
                         + "Apple was not asked, and nothing was written.")
                 return .ok
             }
@@ -72,7 +72,7 @@ struct RunDryRun {
                 .object(members), "", asJSON: true, in: invocation)
         }
         let forecast = try await RunForecast(
-            of: job, settings: run.settings, apps: run.job.narrowing.apps, at: run.header.started,
+            of: job, settings: run.settings, apps: run.job.filters.apps, at: run.header.started,
             in: store)
         let report = EstimateReport(
             job: job, forecast: forecast, copy: try run.settings.company.copy(in: store))

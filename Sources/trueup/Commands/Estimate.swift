@@ -110,8 +110,8 @@ package struct EstimateReport {
             "Rows       \(questions.rows), of \(customers.isExact ? "" : "about ")"
                 + "\(customers.count) customers",
         ]
-        if let quiet = questions.quiet {
-            lines.append("Unchanged  \(quiet) rows that no reason names")
+        if let unchanged = questions.unchanged {
+            lines.append("Unchanged  \(unchanged) rows that no reason names")
         }
         if !questions.excluded.isEmpty { lines.append("Excluded   " + excluded) }
         lines += ["", "Checks, in rows"]
@@ -204,7 +204,7 @@ package struct EstimateReport {
                 "An earlier run of this job was stopped after it had checked "
                     + "\(questions.judgedByStoppedRun) rows. They are not counted here: the run continues "
                     + "after them.")
-        } else if questions.goesOn {
+        } else if questions.resumes {
             notes.append(
                 "An earlier run of this job was stopped. The run checks its rows again if the settings "
                     + "changed or a day has passed since.")
@@ -255,7 +255,7 @@ package struct EstimateReport {
             "rows": .integer(Int64(questions.rows)),
             "customers": .integer(Int64(questions.customers.count)),
             "customers_are_exact": .boolean(questions.customers.isExact),
-            "quiet": questions.quiet.map { .integer(Int64($0)) } ?? .null,
+            "quiet": questions.unchanged.map { .integer(Int64($0)) } ?? .null,
             "sample": .integer(Int64(questions.questions[.sample] ?? 0)),
             "excluded": .object(
                 Dictionary(
@@ -268,7 +268,7 @@ package struct EstimateReport {
             "calls": .array(forecast.lines.map(json)),
             "seconds": forecast.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
             "max_duration_seconds": .integer(forecast.maxDurationMilliseconds / 1000),
-            "goes_on_with_a_stopped_run": .boolean(questions.goesOn),
+            "goes_on_with_a_stopped_run": .boolean(questions.resumes),
             "checked_by_stopped_run": .integer(Int64(questions.judgedByStoppedRun)),
             "settled_in_round": .integer(Int64(questions.settledInRound)),
             "based_on_runs": .array(questions.pastRuns.map { .string($0.runID) }),

@@ -125,10 +125,10 @@ struct ExplainReport {
     }
 
     private var agenda: String {
-        guard let owed = explanation.owed else { return "nothing is pending" }
-        return "\(owed.reason.rawValue) since \(owed.since.rfc3339)"
-            + (owed.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
-            + ", \(owed.attempts) \(owed.attempts == 1 ? "attempt" : "attempts")"
+        guard let pending = explanation.pending else { return "nothing is pending" }
+        return "\(pending.reason.rawValue) since \(pending.since.rfc3339)"
+            + (pending.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
+            + ", \(pending.attempts) \(pending.attempts == 1 ? "attempt" : "attempts")"
     }
 
     private func absence(_ record: AbsenceRecord) -> String {
@@ -161,7 +161,7 @@ struct ExplainReport {
     }
 }
 
-extension SubscriptionNight.Look {
+extension SubscriptionRun.Look {
     /// The run's part in one sentence, and no more than is known.
     var sentence: String {
         switch self {
@@ -298,9 +298,9 @@ struct ExplainTimeLine {
                 + entry.evidence.hexadecimal)
     }
 
-    private static func event(_ night: SubscriptionNight) -> Event {
+    private static func event(_ night: SubscriptionRun) -> Event {
         let status = night.exitStatus.map { "exit status \($0.code)" } ?? "not ended"
-        let scope = night.narrowing.isEmpty ? "" : ", partial"
+        let scope = night.filters.isEmpty ? "" : ", partial"
         return Event(
             at: night.started, what: "run",
             text: "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
@@ -345,10 +345,11 @@ extension SubscriptionExplanation {
                     "row_written_since": .boolean(wasWrittenSince),
                 ])
             } ?? .null,
-            "agenda": owed.map { owed in
+            "agenda": pending.map { pending in
                 .object([
-                    "reason": .string(owed.reason.rawValue), "since": .time(owed.since),
-                    "rests_on": .time(owed.restsOn), "attempts": .integer(Int64(owed.attempts)),
+                    "reason": .string(pending.reason.rawValue), "since": .time(pending.since),
+                    "rests_on": .time(pending.restsOn),
+                    "attempts": .integer(Int64(pending.attempts)),
                 ])
             } ?? .null,
             "not_found": absence.map { record in
@@ -401,19 +402,19 @@ extension StoredNotification {
     }
 }
 
-extension SubscriptionNight {
+extension SubscriptionRun {
     fileprivate var json: CanonicalJSON {
         .object([
             "run_id": .string(runID), "job": .string(job), "mode": .string(mode),
             "started": .time(started),
             "exit_status": exitStatus.map { .integer(Int64($0.code)) } ?? .null,
-            "narrowing": .array(narrowing.map { .string($0) }), "look": .string(look.name),
+            "narrowing": .array(filters.map { .string($0) }), "look": .string(look.name),
             "asked_because": .text(look.because?.rawValue), "reason": .text(look.reason),
         ])
     }
 }
 
-extension SubscriptionNight.Look {
+extension SubscriptionRun.Look {
     fileprivate var name: String {
         switch self {
         case .asked: "asked"

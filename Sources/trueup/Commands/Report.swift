@@ -162,12 +162,12 @@ package struct Report: Verb {
         let end = first.adding(milliseconds: Milliseconds.perDay)
         let others = await OtherWorkers.runs(
             of: settings, besides: try store.databaseIdentity(), from: first, before: end)
-        var runs = others.runs.map { NightSummary.Run($0) }
+        var runs = others.runs.map { DaySummary.Run($0) }
         for listing in try store.runs(from: first, before: end) {
             let summary = try summary(of: listing.runID, in: store)
-            var run = NightSummary.Run(listing: listing, summary: summary)
+            var run = DaySummary.Run(listing: listing, summary: summary)
             if !others.runs.isEmpty, let header = summary?.header {
-                run.share = NightSummary.Share(
+                run.share = DaySummary.Share(
                     worker: header.worker, apps: header.apps.map(\.name))
             }
             runs.append(run)
@@ -180,7 +180,7 @@ package struct Report: Verb {
         runs.sort {
             ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
         }
-        let night = NightSummary(day: date, runs: runs, gap: others.gap)
+        let night = DaySummary(day: date, runs: runs, gap: others.gap)
         try write(night, invocation)
         return others.gap == nil ? .ok : .unavailable
     }
@@ -193,7 +193,7 @@ package struct Report: Verb {
         return first
     }
 
-    private func write(_ night: NightSummary, _ invocation: Invocation) throws {
+    private func write(_ night: DaySummary, _ invocation: Invocation) throws {
         guard !common.json else { return try invocation.show(json: night.json) }
         try invocation.show(lines: night.lines)
     }
@@ -263,16 +263,16 @@ struct ReportFolders {
     /// - Parameter day: As `yyyy-MM-dd`.
     /// - Returns: The runs in the order in which they began, and what could not be read.
     /// - Throws: 69 where nothing could be read, 64 where no run began.
-    func night(_ day: String) throws(CommandFailure) -> (summary: NightSummary, isWhole: Bool) {
+    func night(_ day: String) throws(CommandFailure) -> (summary: DaySummary, isWhole: Bool) {
         let paths = directories.map(FileSystemFacts.realPath).uniqued()
-        let nights = paths.map { StoredNight(of: day, in: $0) }
+        let nights = paths.map { StoredDay(of: day, in: $0) }
         let gaps = nights.flatMap(\.gaps)
         let gap =
             gaps.isEmpty
             ? nil
             : "Runs may be missing: " + gaps.prefix(3).joined(separator: " ")
                 + (gaps.count > 3 ? " And \(gaps.count - 3) more." : "")
-        var runs = nights.flatMap(\.runs).map { NightSummary.Run($0) }
+        var runs = nights.flatMap(\.runs).map { DaySummary.Run($0) }
         guard !runs.isEmpty else {
             if let gap { throw CommandFailure(.unavailable, gap) }
             throw CommandFailure(
@@ -283,7 +283,7 @@ struct ReportFolders {
         runs.sort {
             ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
         }
-        return (NightSummary(day: day, runs: runs, gap: gap), gap == nil)
+        return (DaySummary(day: day, runs: runs, gap: gap), gap == nil)
     }
 }
 

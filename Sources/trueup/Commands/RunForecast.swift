@@ -8,7 +8,7 @@ package import Subscriptions
 package struct RunForecast: Hashable, Sendable {
     /// How a number of calls was found.
     package enum Basis: String, Hashable, Sendable {
-        /// Counted in the table and on the agenda.
+        /// Counted in the table and on the queue.
         case counted
         /// Counted, and partly by what the last runs of the job needed or by a random draw.
         case forecast
@@ -60,8 +60,8 @@ package struct RunForecast: Hashable, Sendable {
         }
         let known = lines.filter { $0.milliseconds != nil }
         guard !known.isEmpty else { return }
-        // Notifications are read before anything is asked, and one app after the other is asked
-        // about; the other endpoints are called side by side.
+        // Notifications are read before anything is asked, and one app after the other is checked;
+        // the other endpoints are called side by side.
         milliseconds = Dictionary(grouping: known, by: \.app).values.reduce(0) { sum, lines in
             let reading = lines.filter { $0.endpoint == Endpoint.notificationHistory.rawValue }
             let asking = lines.filter { $0.endpoint != Endpoint.notificationHistory.rawValue }
@@ -256,7 +256,7 @@ extension RunForecast {
         let asked = request
         let scope: ForecastScope =
             if !job.steps.contains(.walk) {
-                .owed
+                .pending
             } else if job.coverage == .delta {
                 .delta(asked)
             } else {

@@ -3,7 +3,7 @@ import Reports
 package import SubscriptionStore
 package import Subscriptions
 
-/// `trueup status`: what there is, how old it is, and whether a run is going on.
+/// `trueup status`: what there is, how old it is, and whether a run is active.
 package struct Status: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Show the last runs, coverage, open findings and a running job.",
@@ -104,8 +104,8 @@ package struct StatusReport {
                 "Stopped    \(overview.checkedByStoppedRuns) rows were checked by a run that was "
                     + "stopped; the next run of its job continues after them")
         }
-        if overview.owed > 0 {
-            lines.append("Pending    \(overview.owed) checks for the next run")
+        if overview.pending > 0 {
+            lines.append("Pending    \(overview.pending) checks for the next run")
         }
         if !overview.outbox.isEmpty { lines.append("Events     " + telling) }
         let kept = overview.bookkeeping.filter { $0.rows > 0 }
@@ -156,7 +156,7 @@ package struct StatusReport {
 
     private var telling: String {
         let outbox = overview.outbox
-        var parts = ["\(outbox.told) delivered"]
+        var parts = ["\(outbox.delivered) delivered"]
         if outbox.waiting > 0 {
             parts.append(
                 "\(outbox.waiting) waiting"
@@ -271,7 +271,7 @@ package struct StatusReport {
             } ?? .null,
             "oldest_check": .time(overview.oldestCheck),
             "outbox": overview.outbox.json,
-            "owed": .integer(Int64(overview.owed)),
+            "owed": .integer(Int64(overview.pending)),
             "checked_by_stopped_runs": .integer(Int64(overview.checkedByStoppedRuns)),
             "rows_judged": .integer(Int64(overview.judgedRows)),
             "bookkeeping": .array(
@@ -396,7 +396,7 @@ extension StatusReport {
 
         var json: CanonicalJSON {
             var members: [String: CanonicalJSON] = [:]
-            if case .object(let told) = live?.json { members = told }
+            if case .object(let progress) = live?.json { members = progress }
             members["holder"] = .string(holder)
             members["since"] = .time(since)
             return .object(members)
@@ -432,7 +432,7 @@ extension StatusReport {
             let totals = run.listing.totals
             let mode = run.listing.mode == .apply ? "" : " \(run.listing.mode.rawValue)"
             return [
-                NightSummary.Share(worker: run.worker, apps: run.apps).text,
+                DaySummary.Share(worker: run.worker, apps: run.apps).text,
                 "\(run.listing.job)\(mode)",
                 run.listing.exitStatus.map { "\($0.code) \($0.name)" } ?? "not ended",
                 String(totals.inScope), String(totals.discrepant), String(totals.undecidedCount),

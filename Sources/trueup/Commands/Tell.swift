@@ -92,7 +92,7 @@ package struct Tell: Verb {
         _ clock: @escaping @Sendable () -> Timestamp,
         in invocation: Invocation
     ) async throws -> ExitStatus {
-        // Events may be delivered while a run goes on.
+        // Events may be delivered while a run is active.
         let books = try Books(settings, holder: RunningUser.lockHolder(doing: "telling"))
         defer { books.releaseUnlessRunGoesOn() }
         try books.bringUpToDate(
@@ -118,7 +118,7 @@ package struct Tell: Verb {
         }
         try invocation.show(
             json: CanonicalJSON.object([
-                "told": .integer(Int64(summary.told)),
+                "told": .integer(Int64(summary.delivered)),
                 "failed": .integer(Int64(summary.failed)),
                 "gave_up": .integer(Int64(summary.gaveUp)),
                 "retried": .integer(Int64(retried)),
@@ -131,7 +131,7 @@ extension OutboxTotals {
     /// For machines, the same wherever it is shown.
     var json: CanonicalJSON {
         .object([
-            "told": .integer(Int64(told)), "waiting": .integer(Int64(waiting)),
+            "told": .integer(Int64(delivered)), "waiting": .integer(Int64(waiting)),
             "given_up": .integer(Int64(givenUp)), "erased": .integer(Int64(erased)),
             "next_attempt": .time(nextAttempt),
             "last_error": .text(lastError),

@@ -129,7 +129,7 @@ package struct Undo: Verb {
 /// Written as it is read, so that a run of a million corrections takes no memory.
 final class UndoListing {
     private let runID: String
-    /// The command that takes it back, whole.
+    /// The command that reverts it, whole.
     private let execution: String
     private let isJSON: Bool
     private let invocation: Invocation

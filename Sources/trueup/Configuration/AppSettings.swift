@@ -290,7 +290,7 @@ extension SettingForm where Value == String {
             "`http://host:port`",
             read: { value throws(ConfigurationError) in
                 let text = try value.text("a URL")
-                // Not repeated in the error: a password may stand in it.
+                // Not repeated in the error: a password may be in it.
                 guard let parts = URLParts(text), ["http", "https"].contains(parts.scheme),
                     !parts.hasMore
                 else {
@@ -426,7 +426,7 @@ struct URLParts {
             host = pieces[0].lowercased()
             portText = pieces.count == 2 ? pieces[1] : nil
         }
-        guard !host.isEmpty, host.utf8.allSatisfy(Self.mayStandInHost) else { return nil }
+        guard !host.isEmpty, host.utf8.allSatisfy(Self.isAllowedInHost) else { return nil }
         guard let portText else {
             port = nil
             return
@@ -437,7 +437,7 @@ struct URLParts {
         port = number
     }
 
-    private static func mayStandInHost(_ byte: UInt8) -> Bool {
+    private static func isAllowedInHost(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
             UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"):

@@ -207,7 +207,7 @@ extension SettingForm where Value == SampleSize {
 
 /// How the `JOB` of a command line becomes a file.
 extension JobSettings {
-    /// Reads `jobs/JOB.yaml` beside the settings, or the file at a path.
+    /// Reads `jobs/JOB.yaml` next to the settings, or the file at a path.
     ///
     /// What contains `/` or ends in `.yaml` or `.yml` is a path, seen from the working folder.
     ///
@@ -223,7 +223,7 @@ extension JobSettings {
         return try JobSettings(yaml: text, file: file)
     }
 
-    /// The jobs of the folder `jobs` beside the settings, sorted.
+    /// The jobs of the folder `jobs` next to the settings, sorted.
     static func names(beside settings: Settings) -> [String] {
         names(in: SettingsPath.resolve("jobs", from: settings.directory))
     }

@@ -12,7 +12,7 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
     /// Of one attempt.
     package var timeoutMilliseconds: Int64 = 10_000
     /// The events that are delivered.
-    package var events = BillingEvent.toldByDefault
+    package var events = BillingEvent.deliveredByDefault
 
     /// A run spends a minute on deliveries at most, all attempts together.
     static let allowedTimeoutMilliseconds: ClosedRange<Int64> = 1000...30_000

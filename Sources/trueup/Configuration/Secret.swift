@@ -127,8 +127,8 @@ struct ProtectedFile {
     ///   its owner and a group of this process may do anything with it.
     func text(_ environment: [String: String]) throws(ConfigurationError) -> String {
         let place = try place(environment)
-        // Links are followed, as mounted secrets consist of them. What was opened is what is judged
-        // and read, so nothing can be swapped in between.
+        // Links are followed, as mounted secrets consist of them. What was opened is what is
+        // checked and read, so nothing can be swapped in between.
         let descriptor = unsafe open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let code = errno

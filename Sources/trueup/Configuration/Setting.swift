@@ -23,7 +23,7 @@ struct Setting<Section: Sendable>: Sendable {
     /// The key, and its other name where it has one.
     var names: [String] { [description.key] + [description.alias].compactMap(\.self) }
 
-    /// Whether a run with another value begins a new pass, or goes on with one that was stopped.
+    /// Whether a run with another value begins a new pass, or continues one that was stopped.
     enum NewPass: Sendable {
         /// It says how, or how fast, something is asked, and changes no judgement.
         case no
@@ -32,7 +32,7 @@ struct Setting<Section: Sendable>: Sendable {
         case asCommanded
     }
 
-    /// A setting whose value stands in one property.
+    /// A setting whose value is in one property.
     ///
     /// `absent` says what holds when the key is left out, where the initial value of the property
     /// cannot be written or is no default; `variable` is an environment variable that takes
@@ -133,7 +133,7 @@ extension Sequence {
 }
 
 extension SettingsMapping {
-    /// Reads every setting that stands here.
+    /// Reads every setting that is here.
     ///
     /// - Throws: 78 for a value that is not of its setting's form, or a key that must be there.
     func read<Section>(
@@ -177,7 +177,7 @@ package struct SettingDescription: Hashable, Sendable {
     package var meaning: String
     /// An environment variable that takes precedence over the file.
     package var variable: String?
-    /// Whether a run with another value begins a new pass instead of going on with a stopped one.
+    /// Whether a run with another value begins a new pass instead of continuing a stopped one.
     package var beginsNewPass = false
     /// The settings below this key.
     package var nested: [SettingDescription] = []

@@ -6,7 +6,7 @@ package import Subscriptions
 
 /// The effective settings: file, environment and defaults merged, every path resolved.
 ///
-/// The initial values are the defaults; paths among them start at the file, too.
+/// The initial values are the defaults; paths among them start at the file as well.
 package struct Settings: Hashable, Sendable, SettingsSection {
     /// The settings file as named by flag, environment or default.
     package var file = defaultFile
@@ -14,7 +14,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var apps: [AppSettings] = []
     /// The SQLite file with the job's books, and with the rows or a copy of them.
     package var databasePath = "trueup.sqlite"
-    /// Where the rows stand in a table of the company's own.
+    /// Where the rows are in a table of the company's own.
     package var company = CompanySettings()
     package var reportDirectory = "reports"
     /// The file that says which entitlements each product grants; `nil` where each is its own.
@@ -66,7 +66,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "how your own table in url is read and written; "
                         + "docs/mappings/README.md"),
             ],
-            // Not member by member: earlier versions wrote it so, and what they began goes on.
+            // Not member by member: earlier versions wrote it so, and what they began continues.
             digested: \.storeDigest, "where rows and bookkeeping are kept"),
         Setting(
             "report",
@@ -162,7 +162,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
 
 /// The settings file, read and checked.
 extension Settings {
-    /// Which settings file is meant: flag, else environment, else `./trueup.yaml`.
+    /// Which settings file is meant: flag, otherwise environment, otherwise `./trueup.yaml`.
     package static func file(flag: String?, environment: [String: String]) -> String {
         if let flag { return flag }
         if let named = environment[fileVariable], !named.isEmpty { return named }
@@ -254,7 +254,7 @@ extension Settings {
     }
 }
 
-/// Paths that the environment may give, too: they are resolved when both are read.
+/// Paths that the environment may give as well: they are resolved when both are read.
 extension SettingForm where Value == String {
     static var reportDirectory: SettingForm {
         SettingForm(
@@ -283,7 +283,7 @@ extension SettingForm where Value == String {
                     }
                 }
                 guard scheme == "sqlite" else {
-                    // Not repeated whole: a password may stand in it.
+                    // Not repeated whole: a password may be in it.
                     throw value.error(
                         "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:",
                         suggestion: example)
@@ -315,23 +315,23 @@ extension SettingForm where Value == TableMapping {
 
 /// One digest for everything that a run was told to do, secrets left out.
 package enum SettingsDigest {
-    /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and narrowing.
+    /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and filters.
     ///
     /// A pass is only continued by a run with the same one, so whatever changes a judgement or its
     /// extent is in it. How fast and how long a run asks, with which key and by which way, and whom
-    /// it tells, changes neither: whoever raises `max_duration` after a deadline wants to go on, not
-    /// to begin again.
+    /// it tells, changes neither: whoever raises `max_duration` after a deadline wants to continue,
+    /// not to begin again.
     package static func of(
-        _ settings: Settings, _ job: JobSettings, mode: RunMode, narrowing: [String] = []
+        _ settings: Settings, _ job: JobSettings, mode: RunMode, filters: [String] = []
     ) -> String {
-        var told = JobSettings.declared.digest(of: job)
-        told["name"] = .string(job.name)
+        var digested = JobSettings.declared.digest(of: job)
+        digested["name"] = .string(job.name)
         var members = Settings.declared.digest(of: settings)
         // Left out where there is none: what earlier versions left unfinished goes on.
         members["catalogue"] = settings.catalogue?.digested
-        members["job"] = .object(told)
+        members["job"] = .object(digested)
         members["mode"] = .string(mode.rawValue)
-        members["narrowing"] = .array(narrowing.map(CanonicalJSON.string))
+        members["narrowing"] = .array(filters.map(CanonicalJSON.string))
         let canonical = CanonicalJSON.object(members)
         return SHA256.hash(data: Array(canonical.rendered.utf8)).hexadecimal
     }

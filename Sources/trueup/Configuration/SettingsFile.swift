@@ -120,8 +120,8 @@ enum SettingsFile {
 
 /// A settings file as YAML nodes that still know their lines.
 ///
-/// Nothing is resolved to YAML's own types: `key_id: 0123` and `revocation: off` stay the text
-/// that stands in the file, and each setting reads its own kind of value from that text.
+/// Nothing is resolved to YAML's own types: `key_id: 0123` and `revocation: off` stay the text that
+/// is in the file, and each setting reads its own kind of value from that text.
 enum YAMLDocument {
     /// The root of the only document in `text`; `nil` when there is none.
     static func root(of text: String, file: String) throws(ConfigurationError) -> Node? {
@@ -160,7 +160,7 @@ enum YAMLDocument {
         text.prefix(offset).filter { $0 == "\n" }.count + 1
     }
 
-    /// Names the line of the second key where it is written in block style, else of the first.
+    /// Names the line of the second key where it is written in block style, otherwise of the first.
     private static func duplicate(
         _ key: String, firstLine: Int, in text: String, file: String
     ) -> ConfigurationError {

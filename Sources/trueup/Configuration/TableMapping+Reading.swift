@@ -60,7 +60,7 @@ extension TableMapping {
         return columns
     }
 
-    /// One column of the company's cannot be two of ours.
+    /// One column of the company's cannot be two of trueup's.
     private func refuseDoubles(_ value: SettingsValue) throws(ConfigurationError) {
         var seen: Set<String> = []
         let named =
@@ -273,7 +273,7 @@ enum FormWord: String, CaseIterable {
 }
 
 extension SettingsMapping {
-    /// The form of a column of ours; for times it must be stated.
+    /// The form of a column of trueup's; for times it must be stated.
     func form(
         of field: SubscriptionField, hasWords: Bool
     ) throws(ConfigurationError) -> ColumnForm {

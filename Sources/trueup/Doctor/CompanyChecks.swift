@@ -6,7 +6,7 @@ import Subscriptions
 /// Looks at the company's own table as a run would find it; reads only.
 struct CompanyChecks {
     let company: CompanySettings
-    /// Whether some job writes: then rights to write are needed, too.
+    /// Whether some job writes: then rights to write are needed as well.
     let writes: Bool
 
     static let rowsShown = 3
@@ -207,7 +207,7 @@ struct RowChecks {
     let apps: [AppIdentity]
     let jobs: [JobSettings]
     let settingsFile: String
-    /// Whether the rows stand in a table of the company's own, which a run reads.
+    /// Whether the rows are in a table of the company's own, which a run reads.
     var areCopied = false
 
     /// One line for each app and environment that the rows name.
@@ -229,8 +229,8 @@ struct RowChecks {
             ]
         }
         let judged = table.filter { rows in apps.contains { rows.belong(to: $0) } }
-        let strangers = all - judged.reduce(0) { $0 + $1.rows }
-        let stopped = jobs.filter { $0.isStopped(byRowsOfNoApp: strangers, of: all) }
+        let unconfigured = all - judged.reduce(0) { $0 + $1.rows }
+        let stopped = jobs.filter { $0.isStopped(byRowsOfNoApp: unconfigured, of: all) }
         return table.map { rows in
             let detail = "\(rows.rows) of \(all) rows are of \(rows.bundleID) \(rows.environment)"
             guard !apps.contains(where: { rows.belong(to: $0) }) else {
@@ -240,7 +240,7 @@ struct RowChecks {
                 "add that app to apps in \(settingsFile), or correct its bundle_id or "
                 + "environment there or in the rows"
             guard !judged.isEmpty else {
-                // Such a run ends, too, but only once Apple has accepted the key.
+                // Such a run ends also but only once Apple has accepted the key.
                 return .failed(
                     "rows", nil, detail + ", which is not configured; no row can be checked",
                     fix: fix, stopped.isEmpty ? .incomplete : .guarded)
@@ -255,7 +255,7 @@ struct RowChecks {
             return .failed(
                 "rows", nil,
                 detail
-                    + ", which is not configured; \(strangers) such rows are more than the guard "
+                    + ", which is not configured; \(unconfigured) such rows are more than the guard "
                     + "max_excluded_share allows: it stops \(names.joined(separator: ", "))",
                 fix: fix, .guarded)
         }
@@ -264,14 +264,14 @@ struct RowChecks {
 
 extension JobSettings {
     /// Whether the guard `max_excluded_share` stops a run for rows of no configured app alone.
-    func isStopped(byRowsOfNoApp strangers: Int, of all: Int) -> Bool {
+    func isStopped(byRowsOfNoApp unconfigured: Int, of all: Int) -> Bool {
         guard mode == .apply, steps.contains(.walk) else { return false }
-        return strangers >= max(1, guards.minChanges) && guards.maxExcludedShare < 1
-            && Double(strangers) > guards.maxExcludedShare * Double(all)
+        return unconfigured >= max(1, guards.minChanges) && guards.maxExcludedShare < 1
+            && Double(unconfigured) > guards.maxExcludedShare * Double(all)
     }
 }
 
-/// Whether stored times look as if somebody's local time had been taken for UTC.
+/// Whether stored times look as if a local time had been taken for UTC.
 ///
 /// Apple's answer alone tells whether a row's `expires_date` is right. What shows without it is a row
 /// that is a time zone away from its own period in `transactions`, in most of such cases by the same

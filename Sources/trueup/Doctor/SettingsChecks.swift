@@ -1,11 +1,13 @@
 import FoundationEssentials
 import Subscriptions
 
-/// Whether the settings and every job can be read: a mistake in a job would else be found at night.
+/// Whether the settings and every job can be read: a mistake in a job would otherwise be found only
+/// by a run.
 enum SettingsChecks {
     /// - Parameters:
     ///   - settings: As they were read.
-    ///   - names: The jobs to check, as `trueup run` takes them; empty for every job beside the settings.
+    ///   - names: The jobs to check, as `trueup run` takes them; empty for every job next to the
+    ///     settings.
     /// - Returns: A finding for the settings, one for the jobs or one for each that cannot be used, and the others.
     static func all(
         of settings: Settings, jobs names: [String] = []

@@ -49,7 +49,7 @@ package struct Invocation {
         return invocation
     }
 
-    /// The width of a terminal, which may change while a command goes on.
+    /// The width of a terminal, which may change while a command is active.
     static func terminalColumns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -104,7 +104,7 @@ package struct Invocation {
         return TerminalLines.fitted(text, columns: columns)
     }
 
-    /// The wall clock, or that of a rehearsal: it starts at a chosen time and goes on from there.
+    /// The wall clock, or that of a rehearsal: it starts at a chosen time and continues from there.
     ///
     /// - Throws: 64 for a rehearsal, unless every app asks a server on this machine.
     func clock(

@@ -98,11 +98,11 @@ package struct RunOptions: ParsableArguments {
         return words
     }
 
-    /// Every narrowing in words, for the report: what leaves rows or findings out.
+    /// Every filter in words, for the report: what leaves rows or findings out.
     ///
-    /// `--now` and `--max-duration` are none: such a run looks at everything that the job names, and
-    /// another one goes on where it stopped.
-    package var narrowingInWords: [String] {
+    /// `--now` and `--max-duration` are none: such a run looks at everything that the job names,
+    /// and another one continues where it stopped.
+    package var filtersInWords: [String] {
         var words: [String] = []
         if let only { words.append("only \(only)") }
         if let idsFile { words.append("ids-file \(idsFile)") }
@@ -121,14 +121,14 @@ extension CompletionKind {
 
 /// `K/N` of `--shard` and `--app-shard`.
 package struct ShardOption: ExpressibleByArgument, Hashable, Sendable {
-    package let shard: Narrowing.Shard
+    package let shard: RunFilters.Shard
 
     package init?(argument: String) {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[0]), let count = Int(parts[1]),
             count >= 1, (1...count).contains(number)
         else { return nil }
-        shard = Narrowing.Shard(number: number, count: count)
+        shard = RunFilters.Shard(number: number, count: count)
     }
 }
 
@@ -309,10 +309,10 @@ package struct AppOption: ExpressibleByArgument, Hashable, Sendable {
     }
 }
 
-extension Narrowing {
-    /// The apps of the narrowing, for every file of the report.
+extension RunFilters {
+    /// The apps of the filters, for every file of the report.
     var appsInWords: [String] {
-        (apps ?? []).sorted().map { RunHeader.appNarrowing + $0.name }
+        (apps ?? []).sorted().map { RunHeader.appFilterPrefix + $0.name }
     }
 }
 
@@ -354,7 +354,7 @@ package enum AppShard {
     }
 }
 
-extension Narrowing.Shard {
+extension RunFilters.Shard {
     /// Whether an app falls to this worker.
     func includes(app: AppIdentity) -> Bool { AppShard.number(of: app, among: count) == number }
 

@@ -16,7 +16,7 @@ package struct MappingProposal: Sendable {
         self.url = url
     }
 
-    /// Names of columns that mean one of ours, the likeliest first, without underscores.
+    /// Names of columns that mean one of trueup's, the likeliest first, without underscores.
     private static let names: [(field: SubscriptionField, names: [String])] = [
         (
             .originalTransactionID,
@@ -121,7 +121,7 @@ package struct MappingProposal: Sendable {
         "active", "expired", "billing_retry", "grace_period", "revoked",
     ]
 
-    /// Words that stand there and are not among the proposed ones.
+    /// Words that are there and are not among the proposed ones.
     private var unknownWords: [String] {
         let unknown = statusWords.filter { !Self.commonWords.contains($0) && !$0.isEmpty }
         guard !unknown.isEmpty else { return [] }
@@ -132,7 +132,7 @@ package struct MappingProposal: Sendable {
         ]
     }
 
-    /// Where the job's own books are to be: beside the table, where that is on a server.
+    /// Where the job's own books are to be: next to the table, where that is on a server.
     private var books: String {
         PostgresAddress.isURL(url)
             ? "  # books: postgres:\(BooksPlace.defaultName)  # trueup's database, in the schema trueup of "

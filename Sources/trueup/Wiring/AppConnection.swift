@@ -31,7 +31,7 @@ struct AppConnection {
     }
 
     /// - Parameters:
-    ///   - deadline: until when to go on trying.
+    ///   - deadline: until when to continue trying.
     ///   - maxOutage: how long an endpoint that does not work is waited for.
     ///   - store: whose processes share the quota.
     ///   - calls: the calls of all workers, where several share the quota.
@@ -69,7 +69,7 @@ struct AppConnection {
     ///   - revocationAnswers: what earlier runs learned of certificates.
     ///   - wallClock: the present.
     /// - Returns: Apple's answers about the app, as the run asks for them.
-    /// - Throws: an error of ours, where the marks of Apple's certificates cannot be read.
+    /// - Throws: an error of trueup's, where the marks of Apple's certificates cannot be read.
     func appStore(
         asking requests: PacedRequests, keeping revocationAnswers: any OCSPResponseCache,
         wallClock: @escaping @Sendable () -> Timestamp
@@ -209,7 +209,8 @@ struct RevocationConnection {
         settings.totalTimeoutMilliseconds = Self.totalTimeoutMilliseconds
         settings.bodyLimitBytes = RevocationLimits.answerBytes
         settings.headLimitBytes = Self.headLimitBytes
-        // The address stands in a certificate: Apple's never leads to this machine, a rehearsal's always does.
+        // The address is in a certificate: Apple's never leads to this machine, a rehearsal's
+        // always does.
         settings.reach = app.trustedRoots == [.apple] ? .plainElsewhere : .plain
         do throws(HTTPTransportError) {
             settings.proxy = try app.proxy.map { proxy throws(HTTPTransportError) in

@@ -13,7 +13,7 @@ struct Books {
 
     /// - Parameters:
     ///   - settings: Where the books are.
-    ///   - holder: Who works with them, for whoever is refused.
+    ///   - holder: Who works with them, for a caller that is refused.
     /// - Throws: `StoreError.schema` where this build has no such server.
     init(
         _ settings: Settings,
@@ -44,8 +44,8 @@ struct Books {
 
     private var copy: BooksCopy? { copy { _ in true } }
 
-    private func copy(whileAllowed goesOn: @escaping @Sendable (Int64) -> Bool) -> BooksCopy? {
-        server.map { BooksCopy(path: path, server: $0, whileAllowed: goesOn) }
+    private func copy(whileAllowed mayContinue: @escaping @Sendable (Int64) -> Bool) -> BooksCopy? {
+        server.map { BooksCopy(path: path, server: $0, whileAllowed: mayContinue) }
     }
 
     /// Opens the books of which nothing is changed; a copy of those on a server is made first, where
@@ -65,7 +65,7 @@ struct Books {
     ///   - naming: Names the event that is told of a correction; `nil` where nobody is told.
     ///   - company: The company's own table.
     /// - Returns: The books.
-    /// - Throws: `StoreError.busy` where the books on a server are somebody else's.
+    /// - Throws: `StoreError.busy` where the books on a server are another's.
     func openToWrite(
         naming: EventNaming? = nil, company: CompanyLink? = nil
     ) throws(StoreError) -> SQLiteStore {
@@ -79,13 +79,13 @@ struct Books {
     ///
     /// - Parameters:
     ///   - lock: Held by the caller.
-    ///   - goesOn: Told how many rows of books on a server were read so far; `false` stops.
-    /// - Throws: `StoreError`; `.stopped` where it may not go on.
+    ///   - mayContinue: Called with how many rows were read from the server so far; `false` stops.
+    /// - Throws: `StoreError`; `.stopped` where it may not continue.
     func bringUpToDate(
         under lock: borrowing RunLock,
-        whileAllowed goesOn: @escaping @Sendable (Int64) -> Bool = { _ in true }
+        whileAllowed mayContinue: @escaping @Sendable (Int64) -> Bool = { _ in true }
     ) throws(StoreError) {
-        guard let copy = copy(whileAllowed: goesOn), let server else {
+        guard let copy = copy(whileAllowed: mayContinue), let server else {
             return try SQLiteStore.bringUpToDate(at: path, under: lock)
         }
         try server.claim()
@@ -102,7 +102,7 @@ struct Books {
     /// - Parameters:
     ///   - now: Since when the lock is held, for others to read.
     ///   - patience: How long to wait for a run before an earlier version is changed.
-    /// - Throws: `StoreError`, or `RunLockError` where a run of an earlier version goes on.
+    /// - Throws: `StoreError`, or `RunLockError` where a run of an earlier version is active.
     func bringUpToDate(at now: Timestamp, waitMilliseconds patience: Int) throws {
         if let copy, try !copy.isCurrent() { try bring(copy, upToDateAt: now) }
         guard try SQLiteStore.needsBringingUpToDate(at: path) else { return }
@@ -114,8 +114,8 @@ struct Books {
         _ = consume lock
     }
 
-    /// Makes the books where there are none; those of a file are put on the server that the settings
-    /// name, where none stand there.
+    /// Makes the books where there are none; those of a file are put on the server that the
+    /// settings name, where none are there.
     ///
     /// - Parameter lock: Held by the caller.
     /// - Returns: What was put back of the schema of books that are there, in words; and whether they
@@ -140,14 +140,14 @@ struct Books {
     ///
     /// - Parameter mayWrite: Whether it would write them.
     /// - Returns: A sentence for who runs it; `nil` for nothing.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where no one answers.
     func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
         try server?.obstacle(mayWrite: mayWrite)
     }
 
     /// Who writes the books on a server from another machine now; `nil` for nobody.
     ///
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where no one answers.
     func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try server?.holderElsewhere()
     }
@@ -156,7 +156,7 @@ struct Books {
     var place: String? { server?.place }
 
     /// Says every third of a holder's life that this one is there, until the task is cancelled.
-    func goOn() async {
+    func renewUntilCancelled() async {
         guard let server else { return }
         while !Task.isCancelled {
             do {
@@ -178,7 +178,7 @@ struct Books {
         server.release()
     }
 
-    /// A run of this machine that goes on has the copy as the books are, or is about to.
+    /// An active run of this machine has the copy as the books are, or is about to.
     private func bring(_ copy: BooksCopy, upToDateAt now: Timestamp) throws {
         do {
             let lock = try RunLock.acquire(
@@ -210,7 +210,7 @@ extension PostgresBooks: BooksServer {
 extension PostgresBooksReading: BooksReading {}
 
 /// Books of the company's own table that were put back to an earlier state: the corrections since
-/// then are taken over from the ledger beside the table, and the reports show what became of them.
+/// then are adopted from the ledger next to the table, and the reports show what became of them.
 ///
 /// An entry that a report shows is not reported again, and the payloads that it rests on come back
 /// from that report. What no report shows is reported by the next run; where its payloads are gone
@@ -230,7 +230,7 @@ struct BooksBehind {
     /// Notes what reports show of entries that the books do not know to be reported.
     ///
     /// - Parameters:
-    ///   - store: The books, which have taken over what the company's ledger has.
+    ///   - store: The books, which have adopted what the company's ledger has.
     ///   - started: When the run began, by its own clock; `nil` outside of a run.
     /// - Returns: What a run says of it; `nil` where the books lacked nothing.
     /// - Throws: `StoreError` when the books cannot be read or written.

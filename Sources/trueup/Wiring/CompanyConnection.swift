@@ -9,7 +9,7 @@ enum CompanyConnection {
     /// - Parameters:
     ///   - company: What the settings say of it.
     ///   - path: The books, which must be there: entries in another database carry their identity.
-    /// - Returns: `nil` where the rows stand in our own table.
+    /// - Returns: `nil` where the rows are in our own table.
     /// - Throws: `StoreError` where this build has no such database.
     static func link(
         _ company: CompanySettings, booksAt path: String
@@ -63,7 +63,7 @@ extension Policy {
 }
 
 extension CompanySettings {
-    /// How old the copy in the books is; `nil` where the rows stand in our own table.
+    /// How old the copy in the books is; `nil` where the rows are in our own table.
     ///
     /// - Parameter store: The books.
     /// - Returns: Without a time before the first reading.
@@ -97,19 +97,19 @@ extension PostgresSchema: CompanySchema {}
 
 /// The beginning of a run whose rows are in a table of the company's own.
 struct CompanyStart {
-    /// `nil` where the rows stand in our own table, or theirs could not be opened.
+    /// `nil` where the rows are in our own table, or theirs could not be opened.
     private(set) var link: CompanyLink?
     /// `nil` where there is nothing to share.
     private(set) var workers: WorkerLeases?
     private(set) var calls = WorkerCalls()
-    /// Where all workers see the run; `nil` where nobody else would look.
+    /// Where all workers see the run; `nil` where no other process would look.
     private(set) var register: WorkerRuns?
     /// The reason why the run cannot begin: it is reported as one that ends with this.
     private(set) var obstacle: StoreError?
 
     /// - Parameters:
     ///   - run: Whose books are there.
-    ///   - holder: Who works, for whoever is refused.
+    ///   - holder: Who works, for a caller that is refused.
     /// - Throws: `StoreError.busy` where another worker is at one of the apps: as with the lock, that
     ///   is its run then.
     init(for run: PreparedRun, holder: String) throws(StoreError) {
@@ -148,7 +148,7 @@ struct CompanyReading {
 extension RunSession {
     /// Makes the copy in the books as the company's table is now.
     ///
-    /// A copy that is not whole is never judged by: rows that were not reached would look missing.
+    /// A copy that is not whole is never checked by: rows that were not reached would look missing.
     ///
     /// - Parameters:
     ///   - start: How the run began.
@@ -164,7 +164,7 @@ extension RunSession {
     ) async throws -> CompanyReading {
         var reading = await copy(start, into: store, at: now, until: stop, telling: terminal)
         guard run.settings.company.table != nil else { return reading }
-        // Also where the reading failed later: what was taken over must not be reported twice.
+        // Also where the reading failed later: what was adopted must not be reported twice.
         reading.notice = try await BooksBehind(settings: run.settings)
             .catchUp(store, at: run.header.started)
         return reading
@@ -182,7 +182,7 @@ extension RunSession {
         let reports = ShownEntries(directory: run.settings.reportDirectory)
         do throws(StoreError) {
             let refresh = try await store.refreshCopy(
-                for: run.job.mode, at: now, of: run.job.narrowing.apps,
+                for: run.job.mode, at: now, of: run.job.filters.apps,
                 filling: reports.line,
                 whileAllowed: { rows, expected in
                     terminal.show(

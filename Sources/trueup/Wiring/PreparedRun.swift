@@ -25,15 +25,15 @@ struct PreparedRun {
     let maxOutage: Duration
     /// The company's programs that it starts.
     let hooks: JobHooks
-    /// The job whose need is forecast; `nil` where rows are left out, or nothing is judged.
+    /// The job whose need is forecast; `nil` where rows are left out, or nothing is checked.
     let forecastedJob: JobSettings?
     /// Whether it does what its job file says, with every row of its apps.
     ///
-    /// Metrics, messages and pings are about such runs: one for some apps alone is its worker's whole
-    /// night.
+    /// Metrics, messages and pings are about such runs: one for some apps alone is its worker's
+    /// whole run.
     var isWholeRun = false
-    /// Whether a run that ended so needs nobody: a job that only reads notifications may have no row
-    /// to judge, and then nothing had been missed.
+    /// Whether a run that ended so needs no attention: a job that only reads notifications may have
+    /// no row to judge, and then nothing had been missed.
     func isWell(_ status: ExitStatus) -> Bool {
         status == .ok || status == .empty && !job.steps.contains(.walk)
     }
@@ -63,11 +63,11 @@ struct PreparedRun {
         var limits = limits
         limits.mode = job.mode
         forecastedJob =
-            job.planSource == .judgement && !job.narrowing.isNarrowed ? limits : nil
-        // A ledger entry of a narrowed run, or one that rests on another root, says so for ever.
+            job.planSource == .judgement && !job.filters.isPartial ? limits : nil
+        // A ledger entry of a partial run, or one that rests on another root, says so for ever.
         var header = header
         let roots = trust.flatMap(\.reportedRoots).uniqued()
-        let notices = header.narrowing + [roots.notice].compactMap(\.self)
+        let notices = header.filters + [roots.notice].compactMap(\.self)
         if !notices.isEmpty { header.actor += " (\(notices.joined(separator: "; ")))" }
         self.header = header
     }
@@ -115,7 +115,7 @@ extension PreparedRun {
         job.failOn = jobSettings.failOn.severity
         job.failsOnNewAlone = jobSettings.failOn.isAboutNewOnly
         job.policy.onlyKinds = try options.onlyKinds()
-        job.narrowing = Narrowing(
+        job.filters = RunFilters(
             ids: try options.idsFile.map(Self.ids), limit: options.limit,
             shard: options.shard?.shard, apps: try options.scope.apps(among: settings.apps))
         try job.take(guards)
@@ -128,9 +128,9 @@ extension PreparedRun {
             deadline: job.deadline)
         var header = RunHeader(
             jobSettings, mode: mode, started: clock.now(), settings: settings,
-            narrowing: options.narrowingInWords + job.narrowing.appsInWords)
-        if let apps = job.narrowing.apps { header.apps = apps.sorted() }
-        let asksEverybody = jobSettings.coverage == .full || job.narrowing.ids != nil
+            filters: options.filtersInWords + job.filters.appsInWords)
+        if let apps = job.filters.apps { header.apps = apps.sorted() }
+        let asksEverybody = jobSettings.coverage == .full || job.filters.ids != nil
         header.coversEveryRow = jobSettings.steps.contains(.walk) && asksEverybody
         header.countsTables = jobSettings.steps.contains(.walk)
         header.jobFile = SettingsPath.resolve(
@@ -168,7 +168,7 @@ extension PreparedRun {
     }
 }
 
-/// `apply` and `undo`: corrections that are known before the run, so that nothing is judged.
+/// `apply` and `undo`: corrections that are known before the run, so that nothing is checked.
 extension PreparedRun {
     /// Works off a stored plan.
     ///
@@ -179,7 +179,7 @@ extension PreparedRun {
     ) throws {
         try self.init(
             .plan(plan.sha256), named: "apply \(plan.head.job)",
-            limits: JobSettings(of: plan.head, beside: settings), narrowing: plan.head.scope,
+            limits: JobSettings(of: plan.head, beside: settings), filters: plan.head.scope,
             identity: "plan \(plan.sha256)", guards: guards, settings: settings, in: invocation)
     }
 
@@ -189,14 +189,14 @@ extension PreparedRun {
     init(undoing runID: String, settings: Settings, in invocation: Invocation) throws {
         try self.init(
             .undo(ofRun: runID), named: "undo \(runID)",
-            limits: JobSettings(name: "undo", file: ""), narrowing: [], identity: "undo \(runID)",
+            limits: JobSettings(name: "undo", file: ""), filters: [], identity: "undo \(runID)",
             guards: nil, settings: settings, in: invocation)
     }
 
     /// `limits` are the guards and times that hold for it; `identity` is what it does, in words: a
     /// killed run is continued only by one with the same.
     private init(
-        _ source: PlanSource, named name: String, limits: JobSettings, narrowing: [String],
+        _ source: PlanSource, named name: String, limits: JobSettings, filters: [String],
         identity: String, guards: GuardOptions?, settings: Settings, in invocation: Invocation
     ) throws {
         let started = invocation.now()
@@ -206,7 +206,7 @@ extension PreparedRun {
         try job.take(guards)
         let clock = RunClock(now: invocation.now, deadline: job.deadline)
         var header = RunHeader(
-            limits, mode: .apply, started: started, settings: settings, narrowing: narrowing,
+            limits, mode: .apply, started: started, settings: settings, filters: filters,
             alsoDigesting: [identity])
         header.job = name
         header.coversEveryRow = false
@@ -291,10 +291,10 @@ extension Sequence where Element: Hashable {
 /// The orders that people gave a run, from when to when: for its report.
 package struct OrderHistory: Sendable {
     /// How many orders have a sentence of their own.
-    package static let told = 10
+    package static let mostShown = 10
 
     private var sentences: [String] = []
-    private var untold = 0
+    private var notShown = 0
 
     package init() {}
 
@@ -311,7 +311,7 @@ package struct OrderHistory: Sendable {
     /// In the order of their ends, those that still hold last.
     package func sentences(stillHolding orders: RunOrders) -> [String] {
         var all = sentences
-        if untold > 0 { all.append("run.log.jsonl has \(untold) more pauses and throttles.") }
+        if notShown > 0 { all.append("run.log.jsonl has \(notShown) more pauses and throttles.") }
         let end = "the run's end"
         if let pause = orders.pause { all.append(Self.sentence(pause, until: end)) }
         if let throttle = orders.throttle { all.append(Self.sentence(throttle, until: end)) }
@@ -319,8 +319,8 @@ package struct OrderHistory: Sendable {
     }
 
     private mutating func add(_ sentence: String) {
-        guard sentences.count < Self.told else {
-            untold &+= 1
+        guard sentences.count < Self.mostShown else {
+            notShown &+= 1
             return
         }
         sentences.append(sentence)
@@ -356,7 +356,7 @@ final class BegunRun: Sendable {
     ///
     /// - Parameters:
     ///   - header: Of the run.
-    ///   - isOwnTable: Whether the rows stand in a table of the company's own.
+    ///   - isOwnTable: Whether the rows are in a table of the company's own.
     ///   - inspection: The command that shows what the run wrote.
     /// - Returns: Its number of corrections as well as it is known.
     func account(
@@ -407,19 +407,19 @@ extension RunHeader {
     ///   - mode: whether it may write.
     ///   - started: by its own clock.
     ///   - settings: those of the file.
-    ///   - narrowing: what leaves rows or findings out, in words.
+    ///   - filters: what leaves rows or findings out, in words.
     ///   - identity: what else tells it from other runs: a killed run is continued only by one with
     ///     the same digest.
     init(
         _ job: JobSettings, mode: RunMode, started: Timestamp, settings: Settings,
-        narrowing: [String] = [], alsoDigesting identity: [String] = []
+        filters: [String] = [], alsoDigesting identity: [String] = []
     ) {
         self.init(
             runID: Self.newRunID(started: started), job: job.name, mode: mode, started: started,
             apps: settings.identities, actor: RunningUser.actor, toolVersion: ToolVersion.current,
             settingsDigest: SettingsDigest.of(
-                settings, job, mode: mode, narrowing: narrowing + identity),
-            narrowing: narrowing, notFoundConfirmations: job.notFoundConfirmations)
+                settings, job, mode: mode, filters: filters + identity),
+            filters: filters, notFoundConfirmations: job.notFoundConfirmations)
     }
 
     /// For example `20261120T031704Z-7f3c9a`: sorts by time, and no two runs share one.

@@ -91,7 +91,7 @@ package final class ProgressLine: Sendable {
     /// - Parameters:
     ///   - sentence: All of it, with the time, for a line of its own.
     ///   - reason: In a few words, for the line that is written over.
-    ///   - end: When the run goes on.
+    ///   - end: When the run continues.
     package func wait(_ sentence: String, for reason: String, until end: Timestamp) {
         state.withLock { $0.wait = RunStanding.Wait(reason: reason, until: end) }
         guard !isQuiet else { return }

@@ -14,7 +14,8 @@ struct Restoration {
     /// Returns the first notice of a run where the newest report proves entries of the ledger that
     /// the database does not have; `nil` where it has them.
     ///
-    /// All reports are read in that case only: a run must not take longer the more nights came before it.
+    /// All reports are read in that case only: a run must not take longer the more runs came before
+    /// it.
     func notice(of store: SQLiteStore) throws -> String? {
         let directory = settings.reportDirectory
         guard try lostHead(of: store) != nil else { return nil }
@@ -225,8 +226,8 @@ extension SQLiteRunRecord: RunRecord {}
 struct EarlierReports {
     /// The reports that the folder lacks.
     struct Missing {
-        /// SHA-256 of the newest missing report's manifest, on which the chain goes on; `nil` where
-        /// it was published elsewhere and older ones stand here.
+        /// SHA-256 of the newest missing report's manifest, on which the chain continues; `nil`
+        /// where it was published elsewhere and older ones are here.
         var manifest: String?
         /// The notice of a run about it.
         var notice: String

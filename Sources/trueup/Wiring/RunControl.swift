@@ -15,7 +15,7 @@ final class RunControl: Sendable {
     private let file: RunOrdersFile
     private let terminal: ProgressLine
     private let logger: Logger
-    /// How to go on, as it is typed.
+    /// How to continue, as it is typed.
     private let resumption: String
     private let now: @Sendable () -> Timestamp
     private let state: Mutex<State>
@@ -61,7 +61,7 @@ final class RunControl: Sendable {
         }
     }
 
-    /// Reads the orders anew.
+    /// Reads the orders again.
     func look() {
         let before = orders
         change(to: file.read(forRun: before.runID, process: before.process))
@@ -144,7 +144,7 @@ extension RunOrders.Throttle {
 
 /// Looks once a second at what people order, and tells other terminals how far the running job is.
 ///
-/// Both go through files beside the database.
+/// Both go through files next to the database.
 final class RunWatch: Sendable {
     private struct State {
         var isReporting = false
@@ -185,8 +185,8 @@ final class RunWatch: Sendable {
     }
 
     /// Tells until the task is cancelled.
-    func goOn() async {
-        // Beside it: where the books are on a server, that may not answer.
+    func watchUntilCancelled() async {
+        // Next to it: where the books are on a server, that may not answer.
         async let quotas: Void = noteQuotas()
         while !Task.isCancelled {
             control.look()
@@ -260,7 +260,7 @@ extension LiveRun {
     }
 }
 
-/// The run of a job that goes on now, for commands that order it to do something.
+/// The run of a job that is active now, for commands that order it to do something.
 struct RunningJob {
     let live: LiveRun
     private let file: RunOrdersFile
@@ -268,7 +268,8 @@ struct RunningJob {
     /// - Parameters:
     ///   - name: The job, as it was started.
     ///   - settings: Where its database is.
-    /// - Throws: 5 where no run of it goes on, 75 where a run does not say yet of which job it is.
+    /// - Throws: 5 where no run of it is active, 75 where a run does not say yet of which job it
+    ///   is.
     init(named name: String, settings: Settings) throws {
         let database = settings.databasePath
         guard let lock = SQLiteStore.lockHolder(ofDatabaseAt: database) else {

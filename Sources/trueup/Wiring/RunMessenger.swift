@@ -29,7 +29,7 @@ struct RunMessenger {
     }
 
     /// Whether anybody is told of a run that needs somebody, or nobody.
-    private func isTold(isWell: Bool) -> Bool {
+    private func isSent(isWell: Bool) -> Bool {
         switch settings.occasion {
         case .problems: !isWell
         case .always: true
@@ -41,10 +41,10 @@ struct RunMessenger {
     ///
     /// - Parameters:
     ///   - message: Of the run.
-    ///   - isWell: Whether the run needs nobody.
+    ///   - isWell: Whether the run needs no attention.
     /// - Returns: Who could not be told, in sentences.
     func send(_ message: RunMessage, isWell: Bool) async -> [String] {
-        guard isTold(isWell: isWell) else { return [] }
+        guard isSent(isWell: isWell) else { return [] }
         let (now, mailer) = (invocation.now(), self.mailer)
         var problems = keptFromRehearsal
         var post: Post?
@@ -211,7 +211,7 @@ struct EventNotifier {
     /// - Parameters:
     ///   - settings: the receiver.
     ///   - isVerbose: whether what a command prints is shown.
-    ///   - invocation: variables of this process, and the clock by which a receiver judges the age
+    ///   - invocation: variables of this process, and the clock by which a receiver checks the age
     ///     of a signature; never a rehearsal's.
     /// - Throws: 77 or 78 for a secret, a root or a command that cannot be used.
     init(_ settings: NotifySettings, isVerbose: Bool, in invocation: Invocation) throws {
@@ -316,9 +316,9 @@ enum ProgramFile {
 
 /// Calls the addresses of the settings when a run begins and when it has ended.
 ///
-/// None of it changes a run or holds it up: each call has a few seconds, runs beside the work, and is
-/// made once. What could not be reached is said in a warning at the end. In a rehearsal only addresses
-/// of this machine are called: it must not be taken for a night.
+/// None of it changes a run or holds it up: each call has a few seconds, runs next to the work, and
+/// is made once. What could not be reached is said in a warning at the end. In a rehearsal only
+/// addresses of this machine are called: it must not be taken for a run.
 struct RunPings: Sendable {
     private let settings: PingSettings
     private let job: String
@@ -332,8 +332,8 @@ struct RunPings: Sendable {
 
     /// Says that a run has begun.
     ///
-    /// - Parameter run: A whole run of a job, or of a worker's apps; others, such as a `check` by hand,
-    ///   call nobody, or they would hide that a night is missing.
+    /// - Parameter run: A whole run of a job, or of a worker's apps; others, such as a `check` by
+    ///   hand, call nobody, or they would hide that a run is missing.
     init(of run: PreparedRun) {
         let isRehearsal = run.settings.apps.contains { $0.endpoint.isLoopback }
         var settings = isRehearsal ? run.settings.ping.onThisMachine : run.settings.ping
@@ -360,7 +360,7 @@ struct RunPings: Sendable {
 
     /// Says how the run has ended.
     ///
-    /// - Parameter isWell: Whether it needs nobody.
+    /// - Parameter isWell: Whether it needs no attention.
     /// - Returns: What could not be reached, in sentences.
     func end(isWell: Bool) async -> [String] {
         let last = isWell ? settings.success : settings.failure

@@ -64,7 +64,7 @@ struct HourlyUse: Sendable {
     private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - apps: Those that are asked about.
+    ///   - apps: Those that are checked.
     ///   - store: Whose processes share the quota.
     ///   - shared: The calls of all workers; `nil` where this worker counts alone.
     ///   - now: The wall clock.
@@ -112,7 +112,7 @@ struct HourlyUse: Sendable {
     }
 }
 
-/// The busiest hour of each endpoint while a run goes on, by all processes on the database.
+/// The busiest hour of each endpoint while a run is active, by all processes on the database.
 package final class QuotaPeaks: Sendable {
     private struct Account: Hashable {
         let app: AppIdentity

@@ -16,7 +16,7 @@ struct WorkerLeases: Sendable {
     ///   - run: A run that only looks takes none.
     ///   - link: The company's database.
     ///   - session: With that database; `nil` where workers do not share it.
-    ///   - holder: Who works, for whoever is refused.
+    ///   - holder: Who works, for a caller that is refused.
     /// - Returns: `nil` where there is nothing to share.
     /// - Throws: `StoreError.busy` where another worker is at one of the apps.
     static func take(
@@ -39,7 +39,7 @@ struct WorkerLeases: Sendable {
     ///
     /// What cannot be said is tried again; a lease that was lost meanwhile keeps the run from writing,
     /// whoever notices it first.
-    func goOn() async {
+    func renewUntilCancelled() async {
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: .milliseconds(AppLeases.lifetimeMilliseconds / 3))
@@ -56,8 +56,8 @@ struct WorkerLeases: Sendable {
 
 /// The books of an app's quota where several workers share a database: their calls count together.
 ///
-/// Calls are booked there first, and in the worker's own books, too, which know the calls of commands
-/// that may not write there.
+/// Calls are booked there first, and in the worker's own books as well, which know the calls of
+/// commands that may not write there.
 struct WorkerQuota: QuotaBook {
     let own: SharedQuota
     let shared: SharedCalls
@@ -129,7 +129,7 @@ struct WorkerQuota: QuotaBook {
 
 /// Opens the calls that all workers on a company's database share.
 struct WorkerCalls {
-    /// `nil` where nobody else shares the quota through a database.
+    /// `nil` where no other process shares the quota through a database.
     var shared: SharedCalls?
     /// The remark of the report where they are not shared although there is such a database.
     var remark: String?

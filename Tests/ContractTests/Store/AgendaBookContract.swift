@@ -68,7 +68,7 @@ import Testing
         let next = try await Night(place, "run-2", after: 24)
         let counts = try await schedule(next)
         #expect(counts.rows == 4)
-        #expect(counts.quiet == 1)
+        #expect(counts.unchanged == 1)
         #expect(counts.oldestCheck == Timestamp(unixMilliseconds: 2000))
         #expect(try await due(next) == ["3 changed", "2 clock", "4 never"])
         // Once for each pass: a run that goes on with it asks the same.
@@ -90,7 +90,7 @@ import Testing
         let next = try await Night(place, "run-2", after: 24)
         let counts = try await schedule(next, sample: 3, sweeping: 2)
         #expect(counts.due == [.sweep: 2, .sample: 3])
-        #expect(counts.quiet == 7)
+        #expect(counts.unchanged == 7)
         let lines = try await due(next)
         #expect(lines.filter { $0.hasSuffix("sweep") } == ["8 sweep", "9 sweep"])
         #expect(Set(lines).count == 5)
@@ -105,22 +105,22 @@ import Testing
         try place.hold(row)
         let first = try await Night(place, "run-1")
         try await owe("1", signed: 3000, in: first)
-        #expect(try await first.owed() == ["1"])
+        #expect(try await first.pending() == ["1"])
         try await first.conclude()
         for (number, mode) in [RunMode.check, .apply].enumerated() {
             var header = Night.header("look-\(number)", mode: mode, after: 1 + Int64(number))
-            if mode == .apply { header.narrowing = ["limit 1"] }
+            if mode == .apply { header.filters = ["limit 1"] }
             let night = try await Night(place, header)
-            #expect(try await night.owed() == ["1"])
+            #expect(try await night.pending() == ["1"])
             try await night.stage(agreed(row, signed: 4000))
-            #expect(try await night.owed() == [])
+            #expect(try await night.pending() == [])
             try await night.conclude()
         }
         let night = try await Night(place, "run-2", after: 24)
-        #expect(try await night.owed() == ["1"])
+        #expect(try await night.pending() == ["1"])
         try await night.stage(agreed(row, signed: 4000))
         try await night.conclude()
-        #expect(try await Night(place, "run-3", after: 25).owed() == [])
+        #expect(try await Night(place, "run-3", after: 25).pending() == [])
     }
 
     @Test(arguments: BooksPlace.allCases)
@@ -154,11 +154,11 @@ import Testing
             outcome("3", .match))
         try await first.conclude()
         let next = try await Night(place, "run-2", after: 25)
-        #expect(try await next.owed() == ["1", "2"])
+        #expect(try await next.pending() == ["1", "2"])
         try await next.stage(outcome("1", .match), drift("2", version: 1))
         try await next.apply()
         try await next.conclude()
-        #expect(try await Night(place, "run-3", after: 50).owed() == [])
+        #expect(try await Night(place, "run-3", after: 50).pending() == [])
     }
 
     @Test(arguments: BooksPlace.allCases, [false, true])
@@ -170,20 +170,20 @@ import Testing
             let row = subscription("1")
             try place.hold(row)
             let night = try await Night(place, "run-1")
-            let signed: (owed: Int64, agreed: Int64) = agreesLater ? (3000, 4000) : (4000, 3000)
-            if !settlesFirst { try await owe("1", signed: signed.owed, in: night) }
+            let signed: (pending: Int64, agreed: Int64) = agreesLater ? (3000, 4000) : (4000, 3000)
+            if !settlesFirst { try await owe("1", signed: signed.pending, in: night) }
             try await settle(agreed(row, signed: signed.agreed, because: nil), in: night)
-            if settlesFirst { try await owe("1", signed: signed.owed, in: night) }
-            #expect(try await night.owed() == (agreesLater ? [] : ["1"]))
+            if settlesFirst { try await owe("1", signed: signed.pending, in: night) }
+            #expect(try await night.pending() == (agreesLater ? [] : ["1"]))
             try await night.conclude()
             let next = try await Night(place, "run-2", after: 25)
-            #expect(try await next.owed() == (agreesLater ? [] : ["1"]))
+            #expect(try await next.pending() == (agreesLater ? [] : ["1"]))
         }
     }
 
     private func owe(_ id: String, signed: Int64, in night: Night) async throws {
         var page = RecordedPage(fresh: [], intoInbox: true)
-        page.owed = [
+        page.pending = [
             NewQuestion(
                 key: key(id), restsOn: Timestamp(unixMilliseconds: signed), isEntitling: true)
         ]
@@ -226,8 +226,8 @@ import Testing
     ) async throws {
         let place = try store.place()
         try place.hold(subscription("1"))
-        func owed(_ night: Night) async throws -> [String] {
-            try await night.store.lines(of: .owed, after: nil, limit: 9, in: night.pass)
+        func pending(_ night: Night) async throws -> [String] {
+            try await night.store.lines(of: .pending, after: nil, limit: 9, in: night.pass)
                 .map(\.key.originalTransactionID)
         }
         var doubtful = outcome("1", .discrepancy)
@@ -236,16 +236,16 @@ import Testing
         var asked: [Int64] = []
         for day in 0...11 {
             let night = try await Night(place, "run-\(day)", after: Int64(day) * 24)
-            if try await owed(night) == ["1"] { asked.append(Int64(day)) }
+            if try await pending(night) == ["1"] { asked.append(Int64(day)) }
             if day == 0 || asked.last == Int64(day) { try await night.stage(doubtful) }
             try await night.conclude()
         }
         #expect(asked == [1, 2, 3, 10])
         let last = try await Night(place, "run-17", after: 17 * 24)
-        #expect(try await owed(last) == ["1"])
+        #expect(try await pending(last) == ["1"])
         try await last.stage(agreed(subscription("1"), because: .heldBack))
         try await last.conclude()
-        #expect(try await owed(Night(place, "run-18", after: 18 * 24)).isEmpty)
+        #expect(try await pending(Night(place, "run-18", after: 18 * 24)).isEmpty)
     }
 
     @Test(arguments: BooksPlace.allCases)

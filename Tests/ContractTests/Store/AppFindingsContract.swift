@@ -16,7 +16,7 @@ import Testing
     ) -> RunHeader {
         Night.header(id, after: hours) { header in
             header.apps = apps ?? [app, Self.other]
-            header.narrowing =
+            header.filters =
                 apps?.map { "app \($0.bundleID)/\($0.environment.rawValue.lowercased())" } ?? []
         }
     }

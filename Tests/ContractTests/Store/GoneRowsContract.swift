@@ -59,9 +59,9 @@ import Testing
         var header = Night.header("run-2", after: 24)
         switch kind {
         case "check": header.mode = .check
-        case "limit 1": header.narrowing = [kind]
+        case "limit 1": header.filters = [kind]
         default:
-            header.narrowing = [kind]
+            header.filters = [kind]
             header.apps = [AppIdentity(bundleID: "com.example.other", environment: .production)]
         }
         try await Night(place, header).conclude(acceptedRows: 1)

@@ -19,7 +19,7 @@ struct Night {
         var header = RunHeader(
             runID: id, job: job, mode: mode, started: start.adding(milliseconds: hours * hour),
             apps: [app], actor: "ops@host", toolVersion: "1.0", settingsDigest: "digest",
-            narrowing: [], notFoundConfirmations: 3)
+            filters: [], notFoundConfirmations: 3)
         change(&header)
         return header
     }

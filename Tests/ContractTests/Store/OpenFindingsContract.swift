@@ -75,7 +75,7 @@ import Testing
         try place.remove(key("1"))
         let header = Night.header(
             "run-2", mode: night == "check" ? .check : .apply, after: 24
-        ) { if night == "narrowed" { $0.narrowing = ["limit 1"] } }
+        ) { if night == "narrowed" { $0.filters = ["limit 1"] } }
         let next = try await Night(place, header)
         try await next.conclude(
             closes: night != "stopped", acceptedRows: night == "guarded" ? nil : 1)
@@ -126,7 +126,7 @@ import Testing
         let next = try await Night(
             place, Night.header("run-2", after: 24) { $0.coversEveryRow = false })
         try await next.store.carryOpenFindings(in: next.pass, run: next.run)
-        #expect(try await next.owed() == [])
+        #expect(try await next.pending() == [])
         try await next.conclude()
     }
 
@@ -143,15 +143,15 @@ import Testing
             }
         }
         // Killed before it asked.
-        #expect(try await Night(place, header("run-3", after: 48)).owed() == ["1"])
+        #expect(try await Night(place, header("run-3", after: 48)).pending() == ["1"])
         let night = try await Night(place, header("run-4", after: 72))
-        #expect(try await night.owed() == ["1"])
+        #expect(try await night.pending() == ["1"])
         try await night.stage(drift("1", version: 1))
         #expect(try await night.apply() == 1)
         try await night.store.carryOpenFindings(in: night.pass, run: night.run)
         #expect(try await night.store.unresolvedFindings(of: night.pass) == [.critical: 1])
         try await night.conclude()
-        #expect(try await Night(place, header("run-5", after: 96)).owed() == [])
+        #expect(try await Night(place, header("run-5", after: 96)).pending() == [])
     }
 
     @Test(arguments: BooksPlace.allCases, ["check", "job", "narrowed"])
@@ -164,14 +164,14 @@ import Testing
             $0.coversEveryRow = false
             $0.settingsDigest = "another"
             if kind == "job" { $0.job = "backfill" }
-            if kind == "narrowed" { $0.narrowing = ["limit 1"] }
+            if kind == "narrowed" { $0.filters = ["limit 1"] }
         }
-        #expect(try await Night(place, header).owed() == [])
+        #expect(try await Night(place, header).pending() == [])
     }
 
     /// A row that a night judged, and that only a check, or a narrowed run, found wrong since.
     private func onlyChecked(
-        _ place: SQLitePlace, mode: RunMode = .check, narrowing: [String] = []
+        _ place: SQLitePlace, mode: RunMode = .check, filters: [String] = []
     ) async throws {
         for id in ["1", "2", "3"] { try place.hold(subscription(id)) }
         let first = try await Night(place, Night.header("run-1") { $0.coversEveryRow = false })
@@ -182,7 +182,7 @@ import Testing
             place,
             Night.header("run-2", mode: mode, after: 24) {
                 $0.coversEveryRow = false
-                $0.narrowing = narrowing
+                $0.filters = filters
             })
         try await looked.stage(wrong("1"), wrong("3"))
         try await looked.conclude()
@@ -213,19 +213,19 @@ import Testing
         if kind == "check" {
             try await onlyChecked(place)
         } else {
-            try await onlyChecked(place, mode: .apply, narrowing: ["limit 2"])
+            try await onlyChecked(place, mode: .apply, filters: ["limit 2"])
         }
         // The company has mended the row: it is again as it was judged before.
         let night = try await Night(
             place, Night.header("run-3", after: 48) { $0.coversEveryRow = false })
-        #expect(try await night.owed() == ["1"])
+        #expect(try await night.pending() == ["1"])
         try await night.stage(judged("1"))
         try await night.store.carryOpenFindings(in: night.pass, run: night.run)
         #expect(try await night.store.unresolvedFindings(of: night.pass) == [.high: 1])
         try await night.conclude()
         let next = try await Night(
             place, Night.header("run-4", after: 72) { $0.coversEveryRow = false })
-        #expect(try await next.owed() == [])
+        #expect(try await next.pending() == [])
     }
 
     @Test(arguments: BooksPlace.allCases)
@@ -240,7 +240,7 @@ import Testing
                 Night.header("run-\(number)", mode: .check, after: Int64(number) * 24) {
                     $0.coversEveryRow = false
                 })
-            #expect(try await check.owed() == ["1"])
+            #expect(try await check.pending() == ["1"])
             try await check.store.carryOpenFindings(in: check.pass, run: check.run)
             try await check.conclude()
         }
@@ -255,8 +255,8 @@ import Testing
         let header = Night.header("run-3", mode: kind == "audit" ? .check : .apply, after: 48) {
             $0.coversEveryRow = kind == "audit"
             if kind == "job" { $0.job = "backfill" }
-            if kind == "narrowed" { $0.narrowing = ["limit 1"] }
+            if kind == "narrowed" { $0.filters = ["limit 1"] }
         }
-        #expect(try await Night(place, header).owed() == [])
+        #expect(try await Night(place, header).pending() == [])
     }
 }

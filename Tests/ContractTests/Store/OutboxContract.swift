@@ -24,7 +24,7 @@ import Testing
         let due = try await outbox.dueEvents(at: now, limit: 9)
         #expect(due.map(\.ledgerEntry) == [1, 2])
         let first = try #require(due.first)
-        try await outbox.record(.told, of: first, at: now)
+        try await outbox.record(.delivered, of: first, at: now)
         #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [2, 3])
         #expect(try await outbox.dueEvents(at: now, limit: 1).map(\.ledgerEntry) == [2])
         withExtendedLifetime(place) {}
@@ -56,7 +56,7 @@ import Testing
         let first = try #require(try await outbox.dueEvents(at: now, limit: 1).first)
         try await outbox.record(.failed("answered 410", nextAttempt: nil), of: first, at: now)
         let totals = try await outbox.outboxTotals(at: now)
-        #expect((totals.told, totals.waiting, totals.givenUp) == (0, 1, 1))
+        #expect((totals.delivered, totals.waiting, totals.givenUp) == (0, 1, 1))
         #expect(try await outbox.dueEvents(at: now, limit: 9).map(\.ledgerEntry) == [2])
         #expect(try await outbox.retryGivenUp(at: now) == 1)
         let due = try await outbox.dueEvents(at: now, limit: 9)

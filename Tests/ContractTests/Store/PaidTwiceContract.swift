@@ -112,7 +112,7 @@ import Testing
         for row in rows { try await first.stage(judged(row)) }
         try await first.conclude()
         let second = try await Night(place, "run-2", after: 25)
-        #expect(try await second.owed() == ["10"])
+        #expect(try await second.pending() == ["10"])
         try await second.stage(found(rows[1], beside: "9"))
         try await second.conclude()
         let notes = try await place.store.notes(about: rows.map(\.key))
@@ -120,12 +120,12 @@ import Testing
         #expect(notes[key("9")]?.isKnownOverlap == false)
         // Whichever of them is judged again, the pair is reported already.
         let third = try await Night(place, "run-3", after: 50)
-        #expect(try await third.owed() == [])
+        #expect(try await third.pending() == [])
         try await third.stage(judged(rows[0]))
         try await third.store.carryOpenFindings(in: third.pass, run: third.run)
         try await third.conclude()
         #expect(try place.report(ofRun: "run-3")?.kinds == [.overlappingSubscriptions])
-        #expect(try await Night(place, "run-4", after: 75).owed() == [])
+        #expect(try await Night(place, "run-4", after: 75).pending() == [])
     }
 
     @Test(arguments: BooksPlace.allCases)
@@ -140,7 +140,7 @@ import Testing
             judged(rows[0], account: 7), judged(rows[1], account: 7), judged(rows[2]),
             judged(rows[3], pays: "silver"), judged(rows[4], ends: 1999), judged(rows[5]))
         try await first.conclude()
-        #expect(try await Night(place, "run-2", after: 25).owed() == [])
+        #expect(try await Night(place, "run-2", after: 25).pending() == [])
     }
 
     @Test(arguments: BooksPlace.allCases, [false, true])
@@ -154,7 +154,7 @@ import Testing
         try await first.stage(judged(rows[0]), found(rows[1], beside: "1"))
         try await first.conclude()
         let second = try await Night(place, "run-2", after: 25)
-        #expect(try await second.owed() == [])
+        #expect(try await second.pending() == [])
         if changesCustomer {
             try place.hold(subscription("1", customer: "bert"))
         } else {
@@ -164,11 +164,11 @@ import Testing
         try await second.conclude()
         #expect(try place.report(ofRun: "run-2")?.kinds == [.overlappingSubscriptions])
         let third = try await Night(place, "run-3", after: 50)
-        #expect(try await third.owed() == ["2"])
+        #expect(try await third.pending() == ["2"])
         try await third.stage(judged(rows[1]))
         try await third.store.carryOpenFindings(in: third.pass, run: third.run)
         try await third.conclude()
         #expect(try place.report(ofRun: "run-3")?.kinds == [])
-        #expect(try await Night(place, "run-4", after: 75).owed() == [])
+        #expect(try await Night(place, "run-4", after: 75).pending() == [])
     }
 }

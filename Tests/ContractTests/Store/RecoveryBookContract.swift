@@ -32,7 +32,7 @@ import Testing
         #expect(try await book.watermark(of: app) == window.end)
         let third = try await Night(place, "run-3", after: 2)
         #expect(third.pass.recoveredApps == [app])
-        #expect(try await third.owed() == ["1"])
+        #expect(try await third.pending() == ["1"])
     }
 
     @Test(arguments: BooksPlace.allCases)
@@ -46,7 +46,7 @@ import Testing
         #expect(try await place.store.watermark(of: app) == nil)
         #expect(
             try await place.store.inbox(of: app, notificationUUIDs: ["u"]).isEmpty)
-        #expect(try await night.owed() == ["1"])
+        #expect(try await night.pending() == ["1"])
         #expect(try await place.store.historyRead(in: night.pass) == [app: window])
     }
 
@@ -75,9 +75,9 @@ import Testing
                     notification("c", of: "2"), notification("d", of: nil),
                     notification("e", of: "7"),
                 ], intoInbox: true))
-        #expect(try await night.owed() == ["1", "2", "7"])
+        #expect(try await night.pending() == ["1", "2", "7"])
         try await night.stage(outcome("2", .match))
-        #expect(try await night.owed() == ["1", "7"])
+        #expect(try await night.pending() == ["1", "7"])
     }
 
     @Test(arguments: BooksPlace.allCases)
@@ -133,7 +133,7 @@ extension RecordedPage {
     /// A page whose notifications all leave something to ask.
     init(owing fresh: [RecordedNotification], intoInbox: Bool) {
         self.init(fresh: fresh, intoInbox: intoInbox)
-        owed = fresh.compactMap { notification in
+        pending = fresh.compactMap { notification in
             notification.originalTransactionID.map {
                 NewQuestion(key: key($0), restsOn: notification.signedDate, isEntitling: true)
             }
@@ -147,8 +147,8 @@ extension Night {
     }
 
     /// What stands on the agenda and is not settled, by id.
-    func owed() async throws -> [String] {
-        let keys = try await store.lines(of: .owed, after: nil, limit: 9, in: pass)
+    func pending() async throws -> [String] {
+        let keys = try await store.lines(of: .pending, after: nil, limit: 9, in: pass)
             .map(\.key)
         let settled = try await store.settled(among: keys, in: pass)
         return keys.filter { !settled.contains($0) }.map(\.originalTransactionID).sorted()

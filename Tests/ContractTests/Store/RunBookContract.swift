@@ -84,7 +84,7 @@ import Testing
             case 0: header.job = "backfill"
             case 1: header.mode = .check
             case 2: header.settingsDigest = "another"
-            case 3: header.narrowing = ["limit 100"]
+            case 3: header.filters = ["limit 100"]
             default: header.coversEveryRow = false
             }
         }
@@ -146,7 +146,7 @@ import Testing
         for (number, isPlan) in [false, true].enumerated() {
             var header = Night.header("stopped-\(number)", job: "other \(number)")
             header.coversEveryRow = false
-            if isPlan { header.judgesRows = false } else { header.narrowing = ["limit 1"] }
+            if isPlan { header.judgesRows = false } else { header.filters = ["limit 1"] }
             let night = try await Night(place, header)
             #expect(try await night.store.unreachedRows(in: night.pass, run: header) == 0)
             try await night.conclude(closes: false)

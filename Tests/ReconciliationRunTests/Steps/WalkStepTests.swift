@@ -179,7 +179,7 @@ import Testing
 
     @Test func `narrowed to a number of rows, asks about no more`() async throws {
         let world = World(rows: 20)
-        try await world.night("run-1") { $0.narrowing = Narrowing(limit: 3) }
+        try await world.night("run-1") { $0.filters = RunFilters(limit: 3) }
         // Customers are asked side by side.
         #expect(world.apple.asked.sorted() == (0..<3).map(World.id))
         #expect(world.store.report(ofRun: "run-1")?.totals.inScope == 3)
@@ -190,7 +190,7 @@ import Testing
         var asked: [String] = []
         for number in 1...4 {
             try await world.night("run-\(number)", after: Int64(number) * 48) {
-                $0.narrowing = Narrowing(shard: Narrowing.Shard(number: number, count: 4))
+                $0.filters = RunFilters(shard: RunFilters.Shard(number: number, count: 4))
             }
             asked += world.apple.asked
         }

@@ -4,11 +4,11 @@ import Testing
 
 @Suite struct `The exclusion guard` {
     private func sentence(
-        strangers: Int = 0, inFlight: Int = 0, ours: Int = 0, matched: Int = 1_000,
+        unconfigured: Int = 0, inFlight: Int = 0, ours: Int = 0, matched: Int = 1_000,
         last: RunTotals? = nil, _ limits: GuardLimits = GuardLimits()
     ) -> String? {
         var plan = GuardedPlan.plan(inScope: matched)
-        plan.totals.totals.excluded[.appNotConfigured] = strangers
+        plan.totals.totals.excluded[.appNotConfigured] = unconfigured
         plan.totals.totals.excluded[.inFlight] = inFlight
         plan.totals.inFlightByOurselves = ours
         plan.totals.lastRun = last
@@ -16,15 +16,15 @@ import Testing
     }
 
     @Test func `objects when nearly every row is of another app`() throws {
-        let sentence = try #require(self.sentence(strangers: 453, matched: 0))
+        let sentence = try #require(self.sentence(unconfigured: 453, matched: 0))
         #expect(sentence.contains("453 of 453 rows"))
         #expect(sentence.contains("trueup doctor"))
     }
 
     @Test func `objects when the rows are in flight, and counts both together`() {
         #expect(sentence(inFlight: 200) != nil)
-        #expect(sentence(strangers: 30, inFlight: 30) != nil)
-        #expect(sentence(strangers: 30, inFlight: 10) == nil)
+        #expect(sentence(unconfigured: 30, inFlight: 30) != nil)
+        #expect(sentence(unconfigured: 30, inFlight: 10) == nil)
     }
 
     @Test func `does not count the rows that we have just corrected ourselves`() {
@@ -33,10 +33,10 @@ import Testing
     }
 
     @Test func `a handful of rows is no alarm, and a share of one no limit`() {
-        #expect(sentence(strangers: 4, matched: 0) == nil)
-        #expect(sentence(strangers: 5, matched: 0) != nil)
+        #expect(sentence(unconfigured: 4, matched: 0) == nil)
+        #expect(sentence(unconfigured: 5, matched: 0) != nil)
         #expect(
-            sentence(strangers: 500, matched: 0, GuardedPlan.limits { $0.maxExcludedShare = 1 })
+            sentence(unconfigured: 500, matched: 0, GuardedPlan.limits { $0.maxExcludedShare = 1 })
                 == nil)
     }
 
@@ -44,10 +44,10 @@ import Testing
         var last = RunTotals()
         last.matched = 100
         last.excluded[.appNotConfigured] = 2
-        let sentence = try #require(self.sentence(strangers: 40, last: last))
+        let sentence = try #require(self.sentence(unconfigured: 40, last: last))
         #expect(sentence.contains("In the last run these were 2 of 102 rows"))
-        #expect(self.sentence(strangers: 7, last: last) == nil)
-        #expect(self.sentence(strangers: 8, last: last) != nil)
+        #expect(self.sentence(unconfigured: 7, last: last) == nil)
+        #expect(self.sentence(unconfigured: 8, last: last) != nil)
     }
 }
 

@@ -20,7 +20,7 @@ enum Samples {
         RunHeader(
             runID: runID, job: "nightly", mode: .apply, started: started, apps: [app],
             actor: "job@host", toolVersion: "1.0.0",
-            settingsDigest: String(repeating: "5e", count: 32), narrowing: [],
+            settingsDigest: String(repeating: "5e", count: 32), filters: [],
             notFoundConfirmations: 3)
     }
 

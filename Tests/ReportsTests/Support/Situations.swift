@@ -46,7 +46,7 @@ enum Situations {
         $0.totals.matched = 812
         $0.totals.undecided = [.deadline: 1_188]
         $0.resumedFrom = "20261119T031704Z-000001"
-        $0.header.narrowing = ["limit 2,000", "shard 1/4"]
+        $0.header.filters = ["limit 2,000", "shard 1/4"]
     }
     static let check = run([.findings], mode: .check) {
         $0.totals.matched = 1

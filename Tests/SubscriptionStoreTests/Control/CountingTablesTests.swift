@@ -140,7 +140,7 @@ import Testing
     {
         try await Night.begin(store, Night.header("run-1")).conclude()
         var header = Night.header("run-2", at: Night.start + 1_000)
-        header.narrowing = ["id 1"]
+        header.filters = ["id 1"]
         let narrowed = try await Night.begin(store, header)
         try await narrowed.stage(judged(drift("1"), ours: 1, apple: 2))
         try await narrowed.apply()

@@ -87,8 +87,8 @@ import Testing
         #expect(try record.undecided() == ["2": .changedDuringRun])
         let later = try await Night.begin(
             store, Night.header("later", at: Night.start + 86_400_000))
-        let owed = try await store.lines(of: .owed, after: nil, limit: 9, in: later.pass)
-        #expect(owed.map(\.key) == [key("2")])
-        #expect(owed.map(\.reason) == [.heldBack])
+        let pending = try await store.lines(of: .pending, after: nil, limit: 9, in: later.pass)
+        #expect(pending.map(\.key) == [key("2")])
+        #expect(pending.map(\.reason) == [.heldBack])
     }
 }

@@ -92,7 +92,7 @@ import Testing
             try database.value("SELECT group_concat(noticed_at) FROM trueup_restores")
                 == "\(noticed),\(noticed + 1)")
         for event in try await due(store) {
-            try await store.record(.told, of: event, at: Self.start)
+            try await store.record(.delivered, of: event, at: Self.start)
         }
         try await correctAgain(store, "1", version: 2, run: "run-2")
         let after = try #require(try await orders().first)
@@ -172,7 +172,7 @@ import Testing
         try await store.record(.failed("refused", nextAttempt: later), of: first[0], at: Self.start)
         #expect(try await due(store).map(\.ledgerEntry) == [2])
         #expect(try await due(store, minutes: 5).map(\.ledgerEntry) == [2, 1])
-        try await store.record(.told, of: first[0], at: later)
+        try await store.record(.delivered, of: first[0], at: later)
         #expect(try await due(store, minutes: 5).map(\.ledgerEntry) == [2, 3])
     }
 
@@ -202,12 +202,12 @@ import Testing
         let database = try TemporaryDatabase()
         let store = try await corrected(database)
         for event in try await due(store, limit: 2) {
-            try await store.record(.told, of: event, at: Self.start)
+            try await store.record(.delivered, of: event, at: Self.start)
         }
         #expect(
             try database.rows("SELECT body IS NULL FROM trueup_outbox") == [["1"], ["1"], ["0"]])
         let totals = try await store.outboxTotals(at: Self.start)
-        #expect(totals.told == 2)
+        #expect(totals.delivered == 2)
         #expect(totals.waiting == 1)
         #expect(totals.nextAttempt == Self.start)
         #expect(totals.lastError == nil)

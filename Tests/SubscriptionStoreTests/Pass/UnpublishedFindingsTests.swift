@@ -160,12 +160,12 @@ import Testing
             RecordedPage(fresh: [notification], findings: [finding], intoInbox: true), of: app,
             in: night.pass, run: night.run)
         _ = try await end(night)
-        for (run, isOwed) in [("run-2", true), ("run-3", false)] {
-            let record = try await end(try await begin(store, run, after: isOwed ? 1 : 2))
-            #expect(try record.findings().map(\.state) == (isOwed ? [.corrected] : []))
+        for (run, isPending) in [("run-2", true), ("run-3", false)] {
+            let record = try await end(try await begin(store, run, after: isPending ? 1 : 2))
+            #expect(try record.findings().map(\.state) == (isPending ? [.corrected] : []))
             var audited: [String] = []
             try record.forEachNotification { audited.append($0.verdict) }
-            #expect(audited == (isOwed ? ["missed"] : []))
+            #expect(audited == (isPending ? ["missed"] : []))
             try await store.reportWasPublished(ofRun: run)
         }
     }

@@ -38,7 +38,7 @@ import Testing
         #expect(first.exitStatus == .ok)
         #expect(first.totals.discrepant == 1)
         #expect(first.calls == 3)
-        #expect(!first.isNarrowed)
+        #expect(!first.isPartial)
         #expect(first.figures?.kinds == ["access_unpaid": 1])
         #expect(
             first.figures?.money == [

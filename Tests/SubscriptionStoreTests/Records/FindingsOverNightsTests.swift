@@ -73,7 +73,7 @@ import Testing
         try await night.stage(drift("1"))
         try await night.conclude()
         var narrowed = Night.header("run-6", mode: .check)
-        narrowed.narrowing = ["--only expiry"]
+        narrowed.filters = ["--only expiry"]
         let nights: [(RunHeader, RowOutcome)] = [
             (Night.header("run-2", mode: .check), outcome("1", .undecided(.unavailable))),
             (Night.header("run-3", mode: .check), outcome("1", .excluded(.inFlight))),

@@ -60,7 +60,7 @@ import Testing
         let (database, store) = try await threeNights()
         try database.execute("UPDATE trueup_outbox SET body = NULL WHERE ledger_entry = 9")
         let totals = try await store.outboxTotals(at: Self.later)
-        #expect((totals.told, totals.waiting) == (1, 1))
+        #expect((totals.delivered, totals.waiting) == (1, 1))
         #expect((totals.givenUp, totals.erased) == (0, 1))
         #expect(try await store.retryGivenUp(at: Self.later) == 0)
         _ = try await expire(store)

@@ -24,7 +24,7 @@ import Testing
             }
             try await night.conclude()
         }
-        func looks(_ id: String) throws -> [SubscriptionNight.Look] {
+        func looks(_ id: String) throws -> [SubscriptionRun.Look] {
             try #require(try store.explanations(of: id, apps: [app], nights: 9).first).nights.map(
                 \.look)
         }

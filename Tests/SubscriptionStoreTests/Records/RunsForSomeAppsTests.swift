@@ -8,7 +8,7 @@ import Testing
 
     private func header(_ id: String, _ words: [String]? = nil) -> RunHeader {
         var header = Night.header(id)
-        header.narrowing = words ?? ["app \(app.name)"]
+        header.filters = words ?? ["app \(app.name)"]
         return header
     }
 
@@ -80,8 +80,8 @@ import Testing
         try await night.stage(outcome("1", .undecided(.unavailable)))
         try await night.conclude()
         let mine = try await store.pendingAndOldestCheck(of: [app])
-        #expect(mine.owed == 1)
+        #expect(mine.pending == 1)
         let theirs = try await store.pendingAndOldestCheck(of: [Self.other])
-        #expect(theirs.owed == 0 && theirs.oldestCheck == nil)
+        #expect(theirs.pending == 0 && theirs.oldestCheck == nil)
     }
 }

@@ -26,7 +26,7 @@ import Testing
         #expect(explanation.nextQuestion(at: Self.now)?.reason == .changed)
         explanation.check = nil
         #expect(explanation.nextQuestion(at: Self.now)?.reason == .never)
-        explanation.owed = PendingQuestion(
+        explanation.pending = PendingQuestion(
             reason: .heldBack, since: Self.now, restsOn: nil, attempts: 1)
         #expect(explanation.nextQuestion(at: Self.now)?.reason == .heldBack)
     }

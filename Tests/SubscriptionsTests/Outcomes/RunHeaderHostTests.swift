@@ -5,7 +5,7 @@ import Testing
     private func host(of actor: String) -> String {
         RunHeader(
             runID: "r", job: "nightly", mode: .apply, started: Timestamp(unixMilliseconds: 0),
-            apps: [], actor: actor, toolVersion: "1.0", settingsDigest: "", narrowing: [],
+            apps: [], actor: actor, toolVersion: "1.0", settingsDigest: "", filters: [],
             notFoundConfirmations: 3
         ).host
     }

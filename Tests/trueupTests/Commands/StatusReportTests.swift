@@ -177,7 +177,7 @@ import trueup
     @Test func `tells what was told, what waits and what was given up, where there is any`() {
         #expect(!report { _ in }.text.contains("Events "))
         let status = report { overview in
-            overview.outbox.told = 59
+            overview.outbox.delivered = 59
             overview.outbox.waiting = 3
             overview.outbox.givenUp = 1
             overview.outbox.erased = 2

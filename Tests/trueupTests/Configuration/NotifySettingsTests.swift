@@ -32,7 +32,7 @@ import trueup
         #expect(!url.isLoopback)
         #expect(secret == .file("conf/keys/tell"))
         #expect(tell.timeoutMilliseconds == 10_000)
-        #expect(tell.events == BillingEvent.toldByDefault)
+        #expect(tell.events == BillingEvent.deliveredByDefault)
         #expect(!tell.events.contains(.firstFill))
     }
 

@@ -5,11 +5,11 @@ import trueup
 @Suite struct `The settings digest` {
     private func digest(
         _ yaml: String = SettingsText.production, job: String = "{}", mode: RunMode = .apply,
-        narrowing: [String] = []
+        filters: [String] = []
     ) throws -> String {
         SettingsDigest.of(
             try SettingsText.settings(yaml), try JobSettings(yaml: job, file: "nightly.yaml"),
-            mode: mode, narrowing: narrowing)
+            mode: mode, filters: filters)
     }
 
     @Test func `is the same for settings that mean the same`() throws {
@@ -50,7 +50,7 @@ import trueup
             guards: {max_own_fault: none, max_change_share: 1.0, max_excluded_share: 0.25}
             authority: {status: report-only}
             """
-        let other = try digest(yaml, job: job, mode: .check, narrowing: ["limit 100"])
+        let other = try digest(yaml, job: job, mode: .check, filters: ["limit 100"])
         #expect(other == "5d8024685b06eb2b9254a9152b2195a5be6994f94b49384f2045943dd8e10f04")
     }
 
@@ -59,7 +59,7 @@ import trueup
             try digest(), try digest(SettingsText.loopback), try digest(job: "settle: 1m"),
             try digest(job: "guards: {max_changes: 1}"),
             try digest(job: "authority: {status: report-only}"), try digest(mode: .check),
-            try digest(narrowing: ["limit 100"]),
+            try digest(filters: ["limit 100"]),
         ]
         #expect(Set(digests).count == digests.count)
     }

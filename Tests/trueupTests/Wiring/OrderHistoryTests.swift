@@ -43,7 +43,7 @@ import trueup
             history.add(pause(Int64(second)), until: start.adding(milliseconds: 100_000))
         }
         let said = history.sentences(stillHolding: orders)
-        #expect(said.count == OrderHistory.told + 1)
+        #expect(said.count == OrderHistory.mostShown + 1)
         #expect(said.last == "run.log.jsonl has 40 more pauses and throttles.")
     }
 

@@ -8,9 +8,9 @@ import Subscriptions
 /// value that could not be restored. The same holds for values of its periods, without which it is
 /// unknown which periods are stored.
 ///
-/// A `signed_date` more than a day after the run's clock is reported, too, but the row is judged as if
-/// it were empty: the date is about the statement and not about the subscription, and every later
-/// answer of Apple's would count as older. It is replaced when another column is corrected.
+/// A `signed_date` more than a day after the run's clock is reported also but the row is checked as
+/// if it were empty: the date is about the statement and not about the subscription, and every
+/// later answer of Apple's would count as older. It is replaced when another column is corrected.
 struct UnreadableValueRule: StandingRule, RowRule {
     static let version = 2
 

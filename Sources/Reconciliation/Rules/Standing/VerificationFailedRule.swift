@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `verification_failed`: a signature, chain or cross-check failed.
 ///
-/// Nothing in the payload is used, so the row is undecided. Critical: either somebody tampers with
+/// Nothing in the payload is used, so the row is undecided. Critical: either a person tampers with
 /// the connection to Apple, or the trusted roots are set up wrongly. The rejected payload is kept
 /// for the auditor.
 struct VerificationFailedRule: StandingRule {

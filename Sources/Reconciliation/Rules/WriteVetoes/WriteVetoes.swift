@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// An old subscription in billing retry is not inserted beside a newer one that gives access.
+/// An old subscription in billing retry is not inserted next to a newer one that gives access.
 ///
 /// Apple tries to charge for the old one for up to 60 days. A row inserted for it now would be the
 /// customer's newest row, and a service that uses the newest row would lose the subscription that
@@ -45,8 +45,8 @@ struct InsertVeto: WriteVeto {
     }
 }
 
-/// A subscription is not inserted while a row of it stands under another app, which a run for some
-/// apps alone does not read: there would be two rows for one subscription.
+/// A subscription is not inserted while a row of it is under another app, which a run for some apps
+/// alone does not read: there would be two rows for one subscription.
 ///
 /// A run that reads every row finds `wrong_app` there instead.
 struct OtherAppVeto: WriteVeto {

@@ -1,7 +1,7 @@
 import Subscriptions
 
-/// The nights before: drawings over 30 of them, and a calendar of 90.
-struct PageNights {
+/// The days before: drawings over 30 of them, and a calendar of 90.
+struct PageDays {
     let facts: PageFacts
 
     private var history: PageHistory { facts.history }
@@ -59,16 +59,16 @@ struct PageNights {
         draw(drawings(PageMeasures.delays), &number, &page)
     }
 
-    private func drawings(_ charts: [PageMeasures.Chart]) -> [NightBars] {
+    private func drawings(_ charts: [PageMeasures.Chart]) -> [DayBars] {
         charts.map { chart in
-            NightBars(
+            DayBars(
                 title: chart.title, values: values(chart.value), first: history.first,
                 text: chart.text)
         }
     }
 
     /// Calls against what was forecast, where any run has a forecast.
-    private func forecasts() -> [NightBars] {
+    private func forecasts() -> [DayBars] {
         guard history.recent.contains(where: { $0.run?.coverage?.forecast != nil }) else {
             return []
         }
@@ -98,7 +98,7 @@ struct PageNights {
         page.element("h3", "List prices of periods concerned")
         draw(
             groups.prefix(Self.mostMoney).map { direction, currency in
-                NightBars(
+                DayBars(
                     title: "\(currency) \(direction.meaning)",
                     values: values { run in
                         run.figures.map { figures in
@@ -116,7 +116,7 @@ struct PageNights {
         }
     }
 
-    private func draw(_ charts: [NightBars], _ number: inout Int, _ page: inout Markup) {
+    private func draw(_ charts: [DayBars], _ number: inout Int, _ page: inout Markup) {
         guard !charts.isEmpty else { return }
         page.element("div", [.named("charts")]) { part in
             for chart in charts {
@@ -127,8 +127,8 @@ struct PageNights {
         page.lineFeed()
     }
 
-    private func chart(_ title: String, _ value: (EarlierRun) -> Int64?) -> NightBars {
-        NightBars(title: title, values: values(value), first: history.first) {
+    private func chart(_ title: String, _ value: (EarlierRun) -> Int64?) -> DayBars {
+        DayBars(title: title, values: values(value), first: history.first) {
             Int(clamping: $0).grouped
         }
     }
@@ -163,7 +163,7 @@ struct PageNights {
         }
     }
 
-    /// A day of the calendar; `night` is `nil` outside the nights that are shown.
+    /// A day of the calendar; `night` is `nil` outside the days that are shown.
     private struct Cell {
         let day: String
         let night: PageHistory.Night?
@@ -213,7 +213,7 @@ extension EarlierRun {
     /// How the run ended, in a word.
     fileprivate var word: String {
         guard let exitStatus else { return "killed" }
-        return exitStatus.name + (isNarrowed ? ", in part" : "")
+        return exitStatus.name + (isPartial ? ", in part" : "")
     }
 
     fileprivate var ink: Ink {
@@ -226,8 +226,8 @@ extension EarlierRun {
     }
 }
 
-/// A drawing of one number over the nights, with the same in words.
-struct NightBars {
+/// A drawing of one number over the days, with the same in words.
+struct DayBars {
     /// The name of the counted thing, as the caption has it.
     let title: String
     /// The oldest first; `nil` where nothing ran or nothing was counted.
@@ -316,7 +316,7 @@ struct NightBars {
     }
 }
 
-/// The nights of a job up to a run, a run a night.
+/// The days of a job up to a run, a run a day.
 struct PageHistory {
     /// A UTC day and what ran.
     struct Night {
@@ -325,8 +325,8 @@ struct PageHistory {
         let run: EarlierRun?
     }
 
-    static let calendarNights = 90
-    static let chartNights = 30
+    static let calendarDays = 90
+    static let chartDays = 30
 
     /// The oldest first; the last one is the run's own.
     let nights: [Night]
@@ -335,7 +335,7 @@ struct PageHistory {
 
     init(_ source: ReportSource) throws {
         let own = EarlierRun(source.summary)
-        let days = (0..<Self.calendarNights).reversed().map { age in
+        let days = (0..<Self.calendarDays).reversed().map { age in
             own.started.adding(milliseconds: -Int64(age) * Milliseconds.perDay)
         }
         let first = days.first.map(\.startOfDay) ?? own.started
@@ -351,14 +351,14 @@ struct PageHistory {
         self.previous = previous
     }
 
-    /// The last nights for a chart.
-    var recent: ArraySlice<Night> { nights.suffix(Self.chartNights) }
+    /// The last days for a chart.
+    var recent: ArraySlice<Night> { nights.suffix(Self.chartDays) }
 
-    /// Nights without a run since the first that has one.
+    /// Days without a run since the first that has one.
     var missing: Int { nights.drop { $0.run == nil }.filter { $0.run == nil }.count }
     /// The first day with a run; the run's own where there is no earlier one.
     var first: String { nights.first { $0.run != nil }?.day ?? "" }
-    /// Nights with a run.
+    /// Days with a run.
     var held: Int { nights.filter { $0.run != nil }.count }
 }
 
@@ -370,7 +370,7 @@ extension EarlierRun {
         self.init(
             runID: summary.header.runID, started: summary.header.started,
             exitStatus: summary.conclusion.exitStatus,
-            isNarrowed: !summary.header.leavesOutNothingOfItsApps, totals: summary.totals,
+            isPartial: !summary.header.leavesOutNothingOfItsApps, totals: summary.totals,
             calls: summary.conclusion.calls.reduce(0) { $0 + $1.calls },
             coverage: summary.conclusion.coverage,
             figures: RunFigures(kinds: kinds, money: summary.money))
@@ -382,11 +382,11 @@ extension EarlierRun {
 
     /// Whether it came to the end of the whole job, so that its numbers can be held against others.
     var isWhole: Bool {
-        guard let exitStatus, !isNarrowed else { return false }
+        guard let exitStatus, !isPartial else { return false }
         return [.ok, .findings, .incomplete, .guarded, .empty, .stale].contains(exitStatus)
     }
 
-    /// Of several runs of a day a whole one stands for it, else one that came to its end.
+    /// Of several runs of a day a whole one stands for it, otherwise one that came to its end.
     fileprivate var weight: Int { isWhole ? 2 : exitStatus != nil ? 1 : 0 }
 }
 

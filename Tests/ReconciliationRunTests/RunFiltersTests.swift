@@ -11,7 +11,7 @@ import Testing
         for count in [1, 2, 3, 7] {
             for id in 0..<500 {
                 let parts = (1...count).filter {
-                    Narrowing(shard: .init(number: $0, count: count)).includes(key("\(id)"))
+                    RunFilters(shard: .init(number: $0, count: count)).includes(key("\(id)"))
                 }
                 #expect(parts.count == 1)
             }
@@ -20,16 +20,16 @@ import Testing
 
     @Test func `shards are of similar size`() {
         let first = (0..<4000).filter {
-            Narrowing(shard: .init(number: 1, count: 4)).includes(key("\(2_000_000_000 + $0)"))
+            RunFilters(shard: .init(number: 1, count: 4)).includes(key("\(2_000_000_000 + $0)"))
         }
         #expect((800...1200).contains(first.count))
     }
 
     @Test func `ids select exactly themselves`() {
-        let narrowing = Narrowing(ids: ["1", "3"])
-        #expect(narrowing.includes(key("1")))
-        #expect(!narrowing.includes(key("2")))
-        #expect(narrowing.isNarrowed)
-        #expect(!Narrowing().isNarrowed)
+        let filters = RunFilters(ids: ["1", "3"])
+        #expect(filters.includes(key("1")))
+        #expect(!filters.includes(key("2")))
+        #expect(filters.isPartial)
+        #expect(!RunFilters().isPartial)
     }
 }

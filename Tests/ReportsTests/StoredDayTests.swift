@@ -16,7 +16,7 @@ import Testing
     @Test func `are as the runs themselves told them`() throws {
         let folder = try TemporaryFolder()
         try publish([Samples.app], in: folder)
-        let night = StoredNight(of: "2026-11-20", in: folder.path)
+        let night = StoredDay(of: "2026-11-20", in: folder.path)
         #expect(night.gaps.isEmpty)
         let run = try #require(night.runs.first)
         let summary = try Samples.run().runSummary
@@ -28,7 +28,7 @@ import Testing
         #expect(run.listing.totals.undecided == summary.totals.undecided.filter { $0.value > 0 })
         #expect(run.figures == summary.sums)
         #expect(run.apps == ["com.example.app/production"])
-        #expect(StoredNight(of: "2026-11-21", in: folder.path).runs.isEmpty)
+        #expect(StoredDay(of: "2026-11-21", in: folder.path).runs.isEmpty)
     }
 
     @Test func `add up over the workers`() throws {
@@ -36,8 +36,8 @@ import Testing
         let other = AppIdentity(bundleID: "com.example.other", environment: .sandbox)
         try publish([Samples.app], in: folders[0])
         try publish([other], in: folders[1])
-        let runs = folders.flatMap { StoredNight(of: "2026-11-20", in: $0.path).runs }
-        let night = NightSummary(day: "2026-11-20", runs: runs.map { NightSummary.Run($0) })
+        let runs = folders.flatMap { StoredDay(of: "2026-11-20", in: $0.path).runs }
+        let night = DaySummary(day: "2026-11-20", runs: runs.map { DaySummary.Run($0) })
         #expect(night.text.contains("4,000"), "\(night.text)")
         #expect(night.text.contains("com.example.other/sandbox"), "\(night.text)")
     }
@@ -50,7 +50,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: day + "/" + name, withIntermediateDirectories: true)
         }
-        let night = StoredNight(of: "2026-11-20", in: folder.path)
+        let night = StoredDay(of: "2026-11-20", in: folder.path)
         #expect(night.runs.count == 1)
         #expect(night.gaps.count == 1 && night.gaps[0].contains("/broken/summary.json"))
         // A count that no run has is not added.
@@ -58,11 +58,11 @@ import Testing
         let text = try String(contentsOfFile: path, encoding: .utf8)
         try text.replacing("\"matched\": 1950", with: "\"matched\": \(Int.max)")
             .write(toFile: path, atomically: true, encoding: .utf8)
-        #expect(StoredNight(of: "2026-11-20", in: folder.path).runs.isEmpty)
-        #expect(StoredNight(of: "2026-11-20", in: folder.path + "/none").gaps.count == 1)
+        #expect(StoredDay(of: "2026-11-20", in: folder.path).runs.isEmpty)
+        #expect(StoredDay(of: "2026-11-20", in: folder.path + "/none").gaps.count == 1)
     }
 }
 
-extension NightSummary {
+extension DaySummary {
     fileprivate var text: String { lines.map { $0 + "\n" }.joined() }
 }

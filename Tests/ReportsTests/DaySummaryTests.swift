@@ -5,8 +5,8 @@ import Testing
 @Suite struct `The runs of a night in one summary` {
     private func run(
         _ id: String, _ summary: RunSummary?, _ status: Subscriptions.ExitStatus?
-    ) -> NightSummary.Run {
-        NightSummary.Run(
+    ) -> DaySummary.Run {
+        DaySummary.Run(
             listing: RunListing(
                 runID: id, job: "nightly", mode: .apply, started: Samples.started,
                 ended: status.map { _ in Samples.started }, exitStatus: status,
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `have a line each, and their sums`() {
-        let night = NightSummary(
+        let night = DaySummary(
             day: "2026-11-20",
             runs: [
                 run("20261120T031704Z-000001", Samples.summary(), .incomplete),
@@ -44,14 +44,14 @@ import Testing
 
     @Test func `say which apps are whose, where several workers share the night`() throws {
         var own = run("20261120T031704Z-000001", Samples.summary(), .incomplete)
-        own.share = NightSummary.Share(worker: "ops@one", apps: ["com.example.one/production"])
-        let other = NightSummary.Run(
+        own.share = DaySummary.Share(worker: "ops@one", apps: ["com.example.one/production"])
+        let other = DaySummary.Run(
             WorkerRun(
                 books: "two", worker: "ops@two",
                 apps: ["com.example.two/production", "com.example.two/sandbox"],
                 listing: run("20261120T041704Z-000002", Samples.summary(), .findings).listing,
                 figures: Samples.summary().sums))
-        let night = NightSummary(
+        let night = DaySummary(
             day: "2026-11-20", runs: [own, other], gap: "A third worker could not be asked.")
         #expect(
             night.text.hasPrefix(
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `say where a report could not be written`() {
-        let night = NightSummary(
+        let night = DaySummary(
             day: "2026-11-20", runs: [run("20261120T031704Z-000001", Samples.summary(), .output)])
         #expect(night.text.contains("exit status 74"))
         #expect(night.text.contains("no report"))
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `are numbers for machines`() throws {
-        let night = NightSummary(
+        let night = DaySummary(
             day: "2026-11-20",
             runs: [run("20261120T031704Z-000001", Samples.summary(), .incomplete)])
         let json = night.json.rendered
@@ -88,6 +88,6 @@ import Testing
     }
 }
 
-extension NightSummary {
+extension DaySummary {
     fileprivate var text: String { lines.map { $0 + "\n" }.joined() }
 }

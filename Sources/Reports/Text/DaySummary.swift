@@ -1,13 +1,13 @@
 package import Subscriptions
 
 /// The runs of one UTC day as one summary: a line a run, and their sums.
-package struct NightSummary: Sendable {
+package struct DaySummary: Sendable {
     /// A run of the day.
     package struct Run: Sendable {
         package var listing: RunListing
         /// `nil` where the run was killed, or its lists are past their retention.
         package var figures: RunSums?
-        /// For which apps and by whom, where several workers share the night.
+        /// For which apps and by whom, where several workers share the day.
         package var share: Share?
 
         package init(listing: RunListing, summary: RunSummary?) {
@@ -23,7 +23,7 @@ package struct NightSummary: Sendable {
         }
     }
 
-    /// The part of a night that one worker has done.
+    /// The part of a day that one worker has done.
     package struct Share: Hashable, Sendable {
         package var worker: String
         /// As `--app` takes them.
@@ -185,7 +185,7 @@ package struct NightSummary: Sendable {
     }
 }
 
-extension NightSummary.Share {
+extension DaySummary.Share {
     /// Its only app, or how many; no list, which would be wider than a line.
     package var text: String {
         apps.count == 1 ? apps.first ?? "" : apps.count.of("app")
@@ -209,7 +209,7 @@ extension RunSummary {
     }
 }
 
-extension NightSummary.Run {
+extension DaySummary.Run {
     fileprivate var json: CanonicalJSON {
         var members = members
         if let share {
