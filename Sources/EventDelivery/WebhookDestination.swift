@@ -13,7 +13,7 @@ package struct WebhookDestination: EventDestination {
 
     /// - Parameters:
     ///   - url: never printed whole: its path may be a secret.
-    ///   - signature: made anew for every attempt.
+    ///   - signature: made again for every attempt.
     ///   - transport: it must itself end an exchange after `timeout`.
     ///   - timeout: of one exchange.
     ///   - wallClock: what the receiver compares the signature's time with.

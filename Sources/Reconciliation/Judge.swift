@@ -1,8 +1,8 @@
 package import Subscriptions
 
-/// The result of judging a case: a question that must be answered first, or the outcomes.
+/// The result of checking a case: a question that must be answered first, or the outcomes.
 package enum CaseJudgement: Hashable, Sendable {
-    /// Ask this, put the answer into the case and judge it again.
+    /// Ask this, put the answer into the case and check it again.
     case needs(Question)
     /// Nothing is missing. One outcome for each subscription, sorted by key.
     case outcomes([RowOutcome])
@@ -19,10 +19,10 @@ package enum Question: Hashable, Sendable {
     case history(after: String?)
 }
 
-/// Judges one case, or says what must be asked before it can be judged.
+/// Checks one case, or says what must be asked before it can be checked.
 ///
 /// There is an outcome for the asked row, for every held row that the answer settles, and for every
-/// subscription of the customer that is missing. Each row is judged in this order:
+/// subscription of the customer that is missing. Each row is checked in this order:
 /// 1. rows in flight, and those of members of a developer's group, are excluded;
 /// 2. the standing rules: do the row's id, app and environment exist at Apple?
 /// 3. the doubts: can Apple's statement be compared with the row at all?
@@ -87,14 +87,14 @@ extension CaseContext {
     /// none.
     ///
     /// - Every transaction that the answer shows of a period is revoked, and the period has others:
-    ///   the whole history says whether they are revoked, too.
+    ///   the whole history says whether they are revoked as well.
     /// - Seats were added to the period, and the table keeps their number: it is a sum over all
     ///   transactions of the period.
-    /// - A subscription would be inserted: the whole history says whether a row of ours is stored
+    /// - A subscription would be inserted: the whole history says whether a stored row is stored
     ///   under the id of one of its later transactions.
     /// - Periods are stored: the history says which are missing or differ.
-    /// - The row's transaction id is not Apple's, but the line item is: the whole history says whether
-    ///   it is a restore's.
+    /// - The row's transaction id is not Apple's, but the line item is: the whole history says
+    ///   whether it is a restore's.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
         if policy.readsSharedPeriods,

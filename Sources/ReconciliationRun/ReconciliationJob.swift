@@ -12,14 +12,14 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var planSource = PlanSource.judgement
     package var steps: [Step]
     package var mode: RunMode
-    /// Which rows are asked about.
+    /// Which rows are checked.
     package var coverage = Coverage.full
     /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
     package var failOn: Severity?
     /// Whether only findings count for `failOn` that no earlier run has reported as open.
     package var failsOnNewAlone = false
     package var maxDurationMilliseconds: Int64
-    /// `now` in it is set anew for each judgement.
+    /// `now` in it is set again for each check.
     package var policy: Policy
     package var guards: GuardLimits
     package var recover: RecoverSettings
@@ -92,7 +92,7 @@ package struct RecoverSettings: Hashable, Sendable {
     }
 }
 
-/// The part of the rows that a run was told to look at.
+/// The part of the rows that a run may check.
 package struct Narrowing: Hashable, Sendable {
     /// Only these original transaction ids; `nil` for all.
     package var ids: Set<String>?
@@ -126,11 +126,11 @@ package struct Narrowing: Hashable, Sendable {
 
     package var isNarrowed: Bool { leavesOutRows || apps != nil }
 
-    /// Whether it leaves out rows of an app that it includes: a part of the rows says nothing about a
-    /// whole notification history.
+    /// Whether it leaves out rows of an app that it includes: a part of the rows says nothing about
+    /// a whole notification history.
     package var leavesOutRows: Bool { ids != nil || limit != nil || shard != nil }
 
-    /// Whether anything of an app is looked at.
+    /// Whether anything of an app is checked.
     package func includes(_ app: AppIdentity) -> Bool { apps?.contains(app) ?? true }
 
     /// Whether a row belongs to the part; the limit is counted by the walk.
@@ -142,7 +142,7 @@ package struct Narrowing: Hashable, Sendable {
     }
 
     /// FNV-1a over the id's bytes: the same on every machine and in every version, so that the
-    /// parts of one night's run never overlap and leave nothing out.
+    /// parts of one run's run never overlap and leave nothing out.
     private static func bucket(of id: String, count: Int) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in id.utf8 {
@@ -152,7 +152,7 @@ package struct Narrowing: Hashable, Sendable {
     }
 }
 
-/// Which rows a job asks about.
+/// Which rows a job checks.
 package enum Coverage: Hashable, Sendable {
     /// Every row.
     case full
@@ -177,13 +177,13 @@ package struct DeltaSettings: Hashable, Sendable {
 package enum RunLimits {
     /// Rows that are asked and staged together; a killed run loses at most their calls.
     package static let rowsPerPage = 256
-    /// Questions in flight at once, enough for Apple's 50 a second when an answer takes two seconds;
-    /// the pacing decides how fast they may be sent.
+    /// Questions in flight at once, enough for Apple's 50 a second when an answer takes two
+    /// seconds; the pacing decides how fast they may be sent.
     package static let concurrentInquiries = 100
-    /// How much is stored in one transaction: this much keeps the lock for about 15 ms, while a page of first
-    /// fills with six periods each kept it for 60.
+    /// How much is stored in one transaction: this much keeps the lock for about 15 ms, while a
+    /// page of first fills with six periods each kept it for 60.
     package static let writesPerStage = 800
-    /// How long what was judged may wait to be staged.
+    /// How long what was checked may wait to be staged.
     package static let longestUnstaged = Duration.seconds(1)
     /// Findings whose causes are looked for and stored together.
     package static let findingsPerPage = 500

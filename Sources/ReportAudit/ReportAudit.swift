@@ -17,8 +17,8 @@ package struct ReportAudit {
     /// - Parameters:
     ///   - trust: The trusted roots.
     ///   - anchors: Digests of manifests, or hashes of ledger entries, that must be in the chain.
-    ///   - database: Reads the chains in the database, if these are to be checked, too.
-    /// - Throws: `.anchor` for an anchor that is no digest.
+    ///   - database: Reads the chains in the database, if these are to be checked as well.
+    /// - Throws: `.anchor` for an anchor that is not a digest.
     package init(
         trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil
     ) throws(AuditFailure) {
@@ -116,11 +116,11 @@ extension AuditResult {
 
 /// The reason why nothing could be audited at all.
 package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The path is no readable folder, or contains no report.
+    /// The path is not a readable folder, or contains no report.
     case noReport(String)
-    /// A given root is no certificate.
+    /// A given root is not a certificate.
     case certificate(String)
-    /// A given anchor is no digest.
+    /// A given anchor is not a digest.
     case anchor(String)
 
     package var description: String {

@@ -11,12 +11,12 @@ package struct ReportContext: Hashable, Sendable {
     package var isPlanOnly: Bool
     /// The identity of the database that the run is stored in; `nil` where it is not known.
     package var database: String?
-    /// Entries of the ledger that declare that it was restored; they stand in the manifest.
+    /// Entries of the ledger that declare that it was restored; they are in the manifest.
     package var declarations: [LedgerEntry] = []
     /// How long the settings keep what earlier runs listed; `nil` where it is not known.
     package var retentionMilliseconds: Int64?
-    /// SHA-256 of the report's manifest, kept with the stored run once the report is published: what
-    /// the next report rests on, also where the folder is gone by then.
+    /// SHA-256 of the report's manifest, kept with the stored run once the report is published:
+    /// what the next report rests on, also where the folder is gone by then.
     package var manifest: String?
     /// The report folder as the person writes it, for the path in `summary.txt`.
     ///
@@ -159,7 +159,7 @@ extension ReportSource {
     /// job under Apple's root.
     ///
     /// Every file of the report states it: as `notice` in heads and lines, as a last column in CSV.
-    /// The lines of `corrections.jsonl` are hashed ledger entries; there it stands in `actor`.
+    /// The lines of `corrections.jsonl` are hashed ledger entries; there it is in `actor`.
     var notice: String? { context.notice(for: summary.header) }
 
     /// The notice as a member of a JSON head; empty where there is none.
@@ -184,7 +184,7 @@ package enum ReportError: Error, Hashable, Sendable, CustomStringConvertible {
     case cannotCreate(String)
     /// A file could not be written to its end: full disk, I/O error (exit 74).
     ///
-    /// Nothing stands under a final name then, apart from what was complete before.
+    /// Nothing is stored under a final name then, apart from what was complete before.
     case notWritten(String)
     /// The stored run could not be read, or contradicts the folder (exit 70).
     case record(String)

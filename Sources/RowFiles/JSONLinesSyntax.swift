@@ -8,7 +8,7 @@ struct JSONLinesSyntax {
     private(set) var named = ColumnSet()
     /// Names that the mapping knows and some line so far has.
     private(set) var mappedNames: Set<String> = []
-    /// Some names that nobody knows, for a suggestion.
+    /// Some of the unknown names, for a suggestion.
     private(set) var unknownNames: [String] = []
     private static let keptUnknownNames = 32
 
@@ -152,8 +152,8 @@ struct JSONObjectScanner {
     private var expected = 0
     /// Keys that the mapping knows.
     private(set) var mappedNames: [String] = []
-    /// The keys that are no columns; the line is bad for them, but read to its end, so that it is known
-    /// which keys the file has.
+    /// The keys that are not columns; the line is bad for them, but read to its end, so that it is
+    /// known which keys the file has.
     private(set) var unknownNames: [String] = []
 
     /// - Parameter count: bytes of the line, from the record's start.
@@ -252,7 +252,7 @@ struct JSONObjectScanner {
         }
     }
 
-    /// Leaves a value behind that nobody reads, lists and objects of any depth too.
+    /// Skips a value that is not read, lists and objects of any depth too.
     private mutating func skipValue(_ buffer: borrowing RecordBuffer) throws(BadField) {
         var depth = 0
         repeat {
@@ -335,7 +335,7 @@ struct JSONObjectScanner {
         }
     }
 
-    /// Whether it begins as RFC 8259 lets a number begin; its column judges the rest.
+    /// Whether it begins as RFC 8259 lets a number begin; its column checks the rest.
     private static func isNumber(_ content: ArraySlice<UInt8>) -> Bool {
         let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
         let digits = content.first == UInt8(ascii: "-") ? content.dropFirst() : content

@@ -9,7 +9,7 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones, for lines that do not name theirs.
-    ///   - mapping: what columns with other names than ours mean.
+    ///   - mapping: what columns with other names than trueup's mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(
         subscriptionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
@@ -42,7 +42,7 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
     ///   - path: `-` is standard input.
     ///   - table: where the rows belong. A purchase without an original id is the original itself.
     ///   - apps: the configured ones, for lines that do not name theirs.
-    ///   - mapping: what columns with other names than ours mean.
+    ///   - mapping: what columns with other names than trueup's mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(
         transactionsAt path: String, of table: TransactionTable = .periods, apps: [AppIdentity],
@@ -93,7 +93,7 @@ extension RowFileReader where Field == NotificationField, Row == ReceivedNotific
     ///
     /// - Parameters:
     ///   - path: `-` is standard input.
-    ///   - mapping: what keys with other names than ours mean.
+    ///   - mapping: what keys with other names than trueup's mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(
         notificationsAt path: String, mapping: ColumnMapping = ColumnMapping()

@@ -182,11 +182,11 @@ struct RecordBuffer: ~Copyable {
     }
 }
 
-/// Where a value stands in the record, and how to read it.
+/// Where a value is in the record, and how to read it.
 struct RawField {
     enum Form {
         case absent
-        /// The bytes as they stand.
+        /// The bytes as they are.
         case plain
         /// A quoted CSV field in which quotes are doubled.
         case doubledQuotes
@@ -205,7 +205,7 @@ struct RawField {
     static let absent = RawField(offset: 0, count: 0, form: .absent)
 }
 
-/// A set of a schema's columns, small enough to be made anew for every line.
+/// A set of a schema's columns, small enough to be made again for every line.
 package struct ColumnSet: Hashable, Sendable {
     /// The first column is the lowest bit.
     package private(set) var bits: UInt64 = 0
@@ -219,7 +219,7 @@ package struct ColumnSet: Hashable, Sendable {
     var columns: [Int] { (0..<UInt64.bitWidth).filter(contains) }
 }
 
-/// Reading the fields of a record by the columns of a table, in whose order they stand.
+/// Reading the fields of a record by the columns of a table, in whose order they are.
 extension RecordBuffer {
     /// Reads every column but the key's into a row.
     ///
@@ -301,7 +301,7 @@ enum ColumnSuggestion {
 
 /// Reading a field as the value that its column needs; an absent or empty one is `nil`.
 extension RecordBuffer {
-    /// The bytes of a field as they stand in the file.
+    /// The bytes of a field as they are in the file.
     func content(of field: RawField) -> ArraySlice<UInt8> {
         bytes[start + field.offset..<start + field.offset + field.count]
     }
@@ -452,7 +452,8 @@ extension RecordBuffer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether it is ASCII without control characters; all bytes are looked at, so many are at once.
+    /// Whether it is ASCII without control characters; all bytes are checked, so many are at
+    /// once.
     fileprivate var isPrintable: Bool {
         let bytes = span
         var special: UInt8 = 0

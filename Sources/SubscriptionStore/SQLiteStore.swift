@@ -24,7 +24,7 @@ package final class SQLiteStore: Sendable {
     let nonUTF8Keys = NonUTF8Keys()
     let writeBackoff = WriteBackoff()
     let idleReader = IdleReader()
-    /// How many corrections the next transaction takes, where the company's rows stand here.
+    /// How many corrections the next transaction takes, where the company's rows are here.
     let correctionBatch = Mutex(BatchSize(most: StoreLimits.correctionsPerBatch))
 
     private init(
@@ -44,8 +44,8 @@ package final class SQLiteStore: Sendable {
     /// The connection that writes closes last: only it puts the log into the file.
     deinit { try? idleReader.close() }
 
-    /// Makes the file and its tables; brings a trueup database up to this version and restores missing
-    /// parts of its schema.
+    /// Makes the file and its tables; brings a trueup database up to this version and restores
+    /// missing parts of its schema.
     ///
     /// The caller holds the run lock.
     ///
@@ -76,7 +76,7 @@ package final class SQLiteStore: Sendable {
     /// Brings a database of an earlier version up to this one, under the run lock: a run of the
     /// earlier version must not find its tables changed while it works.
     ///
-    /// A database that is missing, not ours or of this version is left as it is.
+    /// A database that is missing, not trueup's or of this version is left as it is.
     ///
     /// - Parameters:
     ///   - path: The SQLite file.
@@ -120,14 +120,14 @@ package final class SQLiteStore: Sendable {
     ///   - path: The SQLite file.
     ///   - access: Whether it may be written.
     ///   - naming: Names the event that goes into the outbox with a correction; without it no
-    ///     correction is told to anybody.
+    ///     correction is delivered.
     ///   - company: The company's own table, where the rows here are a copy of it: corrections are
-    ///     written there, too.
-    ///   - mirror: The server that the books stand on, where the file is a copy of them: every
-    ///     transaction is committed there, too, and first.
+    ///     written there as well.
+    ///   - mirror: The server that the books are on, where the file is a copy of them: every
+    ///     transaction is committed there as well, and first.
     ///   - catalogue: The entitlements that each product grants; `nil` where each is its own.
     /// - Returns: the open database; it closes with its last reference.
-    /// - Throws: `.unavailable` when there is none, `.schema` when it is not ours, of another
+    /// - Throws: `.unavailable` when there is none, `.schema` when it is not trueup's, of another
     ///   version or changed, `.inconsistent` when the end of its ledger does not hold.
     package static func open(
         at path: String, access: StoreAccess, naming: EventNaming? = nil,

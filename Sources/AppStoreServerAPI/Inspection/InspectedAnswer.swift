@@ -183,7 +183,7 @@ struct SignedPart {
     /// `nil` where the member's name does not decide it.
     let kind: PayloadKind?
     let value: JSONValue
-    /// The digest beside it (in lines of `evidence.jsonl`).
+    /// The digest next to it (in lines of `evidence.jsonl`).
     let statedDigest: JSONValue?
 
     private static let kinds: [String: PayloadKind] = [

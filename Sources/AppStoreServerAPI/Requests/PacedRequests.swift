@@ -5,9 +5,9 @@ import Synchronization
 /// The calls of one app: paced, authorized, retried, counted.
 ///
 /// All requests of an endpoint share its rate, its pause after a 429, its circuit breaker and its
-/// limit of requests in flight; the calls of an hour they share with every process that has the same
-/// books. Waiting uses a monotonic clock; the wall clock is only used where Apple states a time, and
-/// for the books.
+/// limit of requests in flight; the calls of an hour they share with every process that has the
+/// same books. Waiting uses a monotonic clock; the wall clock is only used where Apple states a
+/// time, and for the books.
 package final class PacedRequests: APISending {
     private let baseURL: String
     let transport: any HTTPTransport
@@ -18,7 +18,7 @@ package final class PacedRequests: APISending {
     let hear: @Sendable (PacingNotice) -> Void
     /// Returns the pace that people have ordered; called before every request.
     let order: @Sendable () -> PaceOrder
-    /// `nil` where nobody else uses the same quota: the limiters count what this process does.
+    /// `nil` where no other process uses the same quota: the limiters count what this process does.
     let booked: BookedCalls?
     let gates: PerEndpoint<ConcurrencyGate>
     let state: Mutex<RequestState>
@@ -27,11 +27,11 @@ package final class PacedRequests: APISending {
     ///
     /// `concurrencyLimit` limits the requests in flight of each endpoint; the default suffices for
     /// Apple's 50 a second where an answer takes two seconds. Every call is entered in
-    /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that earlier
-    /// processes got. A run waits for an endpoint that does not work for at most `maxOutage`. `hear`
-    /// gets notices about every wait and what else changes the pace. `order` says what people want of
-    /// the pace now; it is asked before every request. No wait goes beyond `deadline`.
-    /// `seed` makes the jitter of retries repeatable.
+    /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that
+    /// earlier processes got. A run waits for an endpoint that does not work for at most
+    /// `maxOutage`. `hear` gets notices about every wait and what else changes the pace. `order`
+    /// says what people want of the pace now; it is asked before every request. No wait goes beyond
+    /// `deadline`. `seed` makes the jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
         tokens: any AuthorizationTokens, rates: QuotaRates,
@@ -148,7 +148,7 @@ extension PacedRequests {
     ///
     /// The token is made when the request is sent, however long it waited, and differs from
     /// `refusedToken`, which Apple refused. The result contains the used token, in case that it is
-    /// refused, too.
+    /// refused as well.
     func attempt(
         _ message: HTTPRequest, at endpoint: Endpoint, refusedToken: String?,
         _ progress: inout RequestState.Progress
@@ -178,7 +178,7 @@ extension PacedRequests {
             after: attempt, await exchange(sent, token: token), &progress)
         if let refusal { await booked?.keep(refusal, of: endpoint) }
         guard start.isCheck else { return (step, token) }
-        // Nobody uses the answer to a check; now the call itself is tried.
+        // The answer to a probe is not used; now the call itself is tried.
         if case .renewToken = step { return (step, token) }
         return (.again, token)
     }
@@ -256,7 +256,7 @@ extension PacedRequests {
                 try await wait(until: until)
             case .paused(let until), .usedUp(let until):
                 try await waitAsOrdered(until: until)
-            // The deadline goes on, and ends a paused run as it ends any other.
+            // The deadline continues, and ends a paused run as it ends any other.
             case .held(let until): try await wait(until: until)
             case .slot(let slot):
                 try await wait(for: slot, of: endpoint, at: now)

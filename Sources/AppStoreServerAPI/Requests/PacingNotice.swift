@@ -35,7 +35,7 @@ package struct PacingWait: Hashable, Sendable {
     }
 
     package var reason: Reason
-    /// When the run goes on.
+    /// When the run continues.
     package var until: Timestamp
     /// Whether the run ends instead of waiting, because its deadline comes first.
     package var isPastDeadline: Bool

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The port to the books in which all processes that share an app's quota enter their calls.
 ///
-/// The limit of an hour belongs to the books: whoever makes them knows the app's share.
+/// The limit of an hour belongs to the books: the caller that makes them knows the app's share.
 package protocol QuotaBook: Sendable {
     /// Books calls before they are made.
     ///
@@ -31,7 +31,8 @@ package protocol QuotaBook: Sendable {
 /// The books could not be read or written; the text says why.
 package struct QuotaBookFailure: Error, Hashable, Sendable {
     package var text: String
-    /// Set where the run must end with it, because nobody knows what other workers have booked.
+    /// Set where the run must end with it, because it is not known what other workers have
+    /// reserved.
     package var end: StoreError?
 
     package init(_ text: String) {
@@ -47,8 +48,8 @@ package struct QuotaBookFailure: Error, Hashable, Sendable {
 
 /// Books calls ahead, one second's worth at a time, and hands them out one by one.
 ///
-/// Booked calls are used within their bucket; what is left then is given back with the next booking.
-/// A killed process leaves at most one second's calls booked that it never made.
+/// Booked calls are used within their bucket; what is left then is given back with the next
+/// booking. A killed process leaves at most one second's calls booked that it never made.
 ///
 /// No actor: nearly every call finds one that is booked, and need not wait for its turn to take it.
 final class BookedCalls: Sendable {
@@ -68,7 +69,7 @@ final class BookedCalls: Sendable {
 
     fileprivate struct State {
         var left = PerEndpoint<QuotaGrant?> { _ in nil }
-        /// The booking under way; everybody else waits for its end instead of booking, too.
+        /// The booking under way; every other caller waits for its end instead of booking as well.
         var bookings: [Endpoint: Task<Permission, Never>] = [:]
     }
 

@@ -66,7 +66,7 @@ struct RequestState {
     var crowded: Set<Endpoint> = []
     var budget = RetryBudget()
     var generator: SeededGenerator
-    /// Where a wait ends that people were told of last.
+    /// The end of the wait that the progress line showed last.
     var toldWaits: [Endpoint: Duration] = [:]
     /// How many failed calls were made again.
     var retries: [Endpoint: Int] = [:]
@@ -367,7 +367,7 @@ extension RequestState {
         note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
     }
 
-    /// Before the first answer of Apple's, somebody in between refuses everything and waiting does
+    /// Before the first answer of Apple's, a proxy in between refuses everything and waiting does
     /// not help; later it is a fault like any other.
     private mutating func noteForeign(
         _ text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp
@@ -474,7 +474,7 @@ extension RequestState {
         case .rateLimited, .postponed: break
         case .quotaUsedUp: guard end - now > Self.untoldWait else { return }
         case .slowTurn:
-            // Whoever comes later waits for a later turn; the run goes on with the first.
+            // A request that comes later waits for a later turn; the run continues with the first.
             guard end - now > Self.untoldWait, toldWaits[endpoint] == nil else { return }
         }
         if let told = toldWaits[endpoint], end <= told + Self.sameEnd { return }

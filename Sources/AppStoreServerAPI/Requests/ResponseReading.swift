@@ -12,7 +12,7 @@ enum ResponseReading {
     case refused(status: Int, code: Int, message: String)
     /// The server, or one before it, has a fault (5xx).
     case failed(Fault)
-    /// An error without Apple's error body, so from somebody else.
+    /// An error without Apple's error body, so from another server.
     case foreign(String)
     /// Not a response of the API; the text says why.
     case undecodable(String)

@@ -21,7 +21,8 @@ package struct SignedDataVerifier: Sendable {
         self.verifier = verifier
     }
 
-    /// Remarks on revocation, in sentences for the person on call; empty when there is no problem.
+    /// Remarks on revocation, in sentences for the person on call; empty when there is not a
+    /// problem.
     package var remarks: [String] {
         guard let mode = verifier.revocationMode else { return [] }
         let tally = verifier.revocationTally
@@ -57,7 +58,7 @@ package struct SignedDataVerifier: Sendable {
         return verified
     }
 
-    /// Renewal info names no app; callers must compare it with the transaction beside it.
+    /// Renewal info names no app; callers must compare it with the transaction next to it.
     package func renewalInfo(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSRenewalInfoDecodedPayload> {
@@ -70,7 +71,7 @@ package struct SignedDataVerifier: Sendable {
     /// The signed parts inside the notification are not verified here.
     ///
     /// Apple adds kinds of content with new types. A notification with unknown content names no app
-    /// that could be compared. It is accepted, so that reading the history can go on.
+    /// that could be compared. It is accepted, so that reading the history can continue.
     package func notification(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
@@ -366,7 +367,7 @@ extension SignedDataVerifier {
         return statement
     }
 
-    /// A notification, with the signed parts inside verified, too.
+    /// A notification, with the signed parts inside verified as well.
     ///
     /// - Throws: Also when a part inside is invalid, or the parts name different subscriptions.
     package func recordedNotification(

@@ -131,8 +131,8 @@ final class CurlLoop {
 /// Tracks whether open connections may be dead without notice.
 ///
 /// A time-out ends one HTTP/2 stream, not its connection, and libcurl would send the next requests
-/// over the same connection. If its network path is dead, they would all time out, too. So after a
-/// time-out requests open new connections until one is answered, and older connections are closed
+/// over the same connection. If its network path is dead, they would all time out as well. So after
+/// a time-out requests open new connections until one is answered, and older connections are closed
 /// as soon as they are idle.
 package struct ConnectionTrust {
     private var lastTimeout: ContinuousClock.Instant?

@@ -1,7 +1,7 @@
 import CLibcurl
 
 /// One request that libcurl is working on, and then the next: to allocate a handle and to set its
-/// options anew costs as much as a small exchange.
+/// options again costs as much as a small exchange.
 ///
 /// Used only on the transport's thread.
 final class CurlTransfer {

@@ -21,7 +21,7 @@ package struct RetryPolicy: Sendable {
     /// A policy for one service.
     ///
     /// `retriedCodes` are the error codes which the service declares worth a retry; no other is.
-    /// `attemptLimit` counts the first attempt, too.
+    /// `attemptLimit` counts the first attempt as well.
     package init(
         retriedCodes: Set<Int>, attemptLimit: Int = 5, firstBound: Duration = .milliseconds(500),
         longestBound: Duration = .seconds(20)
@@ -63,8 +63,8 @@ package struct RetryPolicy: Sendable {
 /// Keeps retries a small part of the requests, so that a failing server does not get more requests
 /// than a healthy one.
 ///
-/// Retries are at most a tenth of the calls, plus an allowance so that small runs can retry, too.
-/// Waits that the server ordered (429) do not count.
+/// Retries are at most a tenth of the calls, plus an allowance so that small runs can retry as
+/// well. Waits that the server ordered (429) do not count.
 package struct RetryBudget: Sendable {
     package let allowance: Int
     package let share: Double

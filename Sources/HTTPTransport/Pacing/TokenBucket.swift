@@ -121,7 +121,7 @@ package struct HourlyBudget: Sendable {
 
 /// The request rate that the server tolerates: halved after a 429, slowly raised again.
 ///
-/// A 429 below our own limit means that somebody else uses the same quota, such as the company's
+/// A 429 below our own limit means that another program uses the same quota, such as the company's
 /// own servers. Additive increase and multiplicative decrease finds the rate that is left.
 package struct AdaptiveRate: Sendable {
     /// From half back to the whole in ten minutes.

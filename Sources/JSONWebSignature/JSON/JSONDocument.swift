@@ -50,11 +50,11 @@ struct JSONNode: Sendable {
 
 /// The members of one JSON object, taken by name, each once.
 ///
-/// Senders keep an order, and readers ask in it, so the search goes on behind the member taken last:
-/// a look-up is nearly always one comparison.
+/// Senders keep an order, and readers ask in it, so the search continues behind the member taken
+/// last: a look-up is nearly always one comparison.
 package struct JSONMembers: Sendable {
     private let document: JSONDocument
-    /// Where each member's name stands among the nodes; its value is the node behind.
+    /// The position of each member's name among the nodes; its value is the node behind.
     private var names: [Int32] = []
     private var isTaken: [Bool] = []
     /// The names that were taken, among the nodes.

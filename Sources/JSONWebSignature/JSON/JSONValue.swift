@@ -45,7 +45,7 @@ package struct JSONValue: Sendable {
         return JSONNumber.integer(document.bytes[range], roundsDown: true)
     }
 
-    /// The value as it stands in the JSON text.
+    /// The value as it is in the JSON text.
     package var source: String {
         String(decoding: document.bytes[sourceRange], as: UTF8.self)
     }
@@ -95,7 +95,7 @@ extension JSONValue {
     /// The value without the white space between its parts; texts and numbers exactly as they
     /// stand.
     ///
-    /// - Parameter replacing: What stands in place of a value, by its path (member names and array
+    /// - Parameter replacing: What is in place of a value, by its path (member names and array
     ///   indexes joined by dots); `nil` keeps it.
     /// - Returns: One line of JSON.
     package func compact(
@@ -146,8 +146,8 @@ enum JSONNumber {
     /// - Parameters:
     ///   - text: A number that the scanner has accepted.
     ///   - roundsDown: Whether a fraction is dropped towards negative infinity; otherwise a number
-    ///     with a fraction is no integer.
-    /// - Returns: `nil` where it is no integer or does not fit.
+    ///     with a fraction is not an integer.
+    /// - Returns: `nil` where it is not an integer or does not fit.
     static func integer(_ text: ArraySlice<UInt8>, roundsDown: Bool) -> Int64? {
         plainInteger(text) ?? anyInteger(text, roundsDown: roundsDown)
     }

@@ -58,7 +58,7 @@ package struct VerifiedJWS: Sendable {
 /// The members of a JWS's protected header that verification needs (RFC 7515, section 4).
 ///
 /// Unknown members are ignored. `crit` is refused whatever it lists, because no extension is
-/// supported. A member that is needed and stands there twice is refused, because parsers differ in
+/// supported. A member that is needed and is there twice is refused, because parsers differ in
 /// which one they use.
 struct ProtectedHeader {
     /// The entries of `x5c`: certificates in DER, the leaf first.

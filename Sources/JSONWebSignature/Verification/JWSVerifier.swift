@@ -27,10 +27,10 @@ package final class JWSVerifier: Sendable {
     ///   - roots: The only trusted roots.
     ///   - markers: Extensions that intermediate and leaf must have.
     ///   - revocation: Checks whether certificates are revoked; `nil` for no such check.
-    ///   - remembering: Of how many payloads to remember that their signature is valid, where the same
-    ///     ones come several times.
+    ///   - remembering: Of how many payloads to remember that their signature is valid, where the
+    ///     same ones come several times.
     ///   - now: The wall clock in UNIX milliseconds, for payloads without a date.
-    /// - Throws: `.format` when a marker is no object identifier.
+    /// - Throws: `.format` when a marker is not an object identifier.
     package init(
         roots: TrustedRoots, markers: CertificateMarkers, revocation: RevocationCheck? = nil,
         remembering: Int = 0, now: @escaping @Sendable () -> Int64
@@ -59,7 +59,7 @@ package final class JWSVerifier: Sendable {
     ///
     /// - Parameters: - jws: The JWS. - signedDate: Reads the date of signing, in UNIX milliseconds,
     ///   from a payload whose signature and chain are valid; `nil` for a payload without one, which
-    ///   is judged at the present time.
+    ///   is checked at the present time.
     /// - Returns: The verified JWS.
     /// - Throws: Why the JWS is refused.
     package func verify(
@@ -81,7 +81,7 @@ package final class JWSVerifier: Sendable {
         var leaf = TrustedLeaf(
             header: Array(jws.header), key: key, hashAfterHeader: hash, validity: path.validity)
         if let revocation {
-            // Nobody is asked because of a payload that is refused anyway.
+            // No responder is asked because of a payload that is refused anyway.
             let verified = try dated(
                 jws, digest: digest, validity: path.validity, signedDate: signedDate)
             (leaf.usableUntil, leaf.doubt) = try await standing(of: path, by: revocation)
@@ -219,8 +219,8 @@ package final class JWSVerifier: Sendable {
 
 /// The digests of payloads whose signature was found to be valid, up to a number.
 ///
-/// A payload's digest covers its header with the certificates, and its signature, so the same digest
-/// is the same check. Full, it forgets all of them and begins anew.
+/// A payload's digest covers its header with the certificates, and its signature, so the same
+/// digest is the same check. Full, it forgets all of them and begins again.
 final class RememberedSignatures: Sendable {
     private let limit: Int
     private let digests = Mutex(Set<SHA256Digest>())

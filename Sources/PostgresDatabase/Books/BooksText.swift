@@ -12,7 +12,7 @@ struct BooksText {
         let column: String
     }
 
-    /// All columns of the table there, but for the number of the books.
+    /// All columns of the table there, except for the number of the books.
     var columns: [String] {
         table.columns.map(\.name)
             + (BooksSchema.keepsUnreadable(table) ? [BooksSchema.unreadable] : [])

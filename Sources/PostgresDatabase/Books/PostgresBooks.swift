@@ -5,14 +5,15 @@ import Synchronization
 /// Books of one name in our schema of a PostgreSQL database.
 ///
 /// Each call is a short transaction under limits of its own, or several; nothing is kept in the
-/// session between them, so that PgBouncer may stand between in transaction mode. Calls block.
+/// session between them, so that PgBouncer may be between them in transaction mode. Calls block.
 package final class PostgresBooks: Sendable {
     let keeper: Mutex<SessionKeeper>
     let schema: BooksSchema
     let name: String
     let holder: String
     let machine: String
-    /// The name of the last transaction that was given up, because nobody said what became of it.
+    /// The name of the last transaction that was given up, because the server did not say what
+    /// became of it.
     let unanswered = Mutex<String?>(nil)
     private let isChecked = Atomic<Bool>(false)
     private let lifetimeMilliseconds: Int64
@@ -20,10 +21,10 @@ package final class PostgresBooks: Sendable {
     /// - Parameters:
     ///   - connector: Opens sessions; books need one of their own.
     ///   - schema: The tables that they have.
-    ///   - name: Which books: those of several workers stand beside each other.
-    ///   - holder: Who works, for whoever is refused.
-    ///   - machine: Machine and file of the copy. Its lock keeps two runs of one copy apart, so a run
-    ///     that held the books from there has died.
+    ///   - name: Which books: those of several workers are next to each other.
+    ///   - holder: Who works, for the message of a process that is refused.
+    ///   - machine: Machine and file of the copy. Its lock keeps two runs of one copy apart, so a
+    ///     run that held the books from there has died.
     ///   - lifetimeMilliseconds: How long a holder may not be heard of.
     ///   - limits: How long a statement may take and wait.
     package init(
@@ -47,10 +48,10 @@ package final class PostgresBooks: Sendable {
 
     // MARK: - Whose they are
 
-    /// Which books stand there.
+    /// Which books are there.
     ///
     /// - Returns: `nil` for none.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where the server does not answer.
     package func state() throws(StoreError) -> BooksState? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
@@ -79,7 +80,7 @@ package final class PostgresBooks: Sendable {
             schema: schema)
     }
 
-    /// Keeps everybody else from writing these books, and says so again for a holder.
+    /// Keeps every other machine from writing these books, and says so again for a holder.
     ///
     /// - Throws: `StoreError.busy`, naming who has them; `.schema` where they cannot be written.
     package func claim() throws(StoreError) {
@@ -104,7 +105,7 @@ package final class PostgresBooks: Sendable {
                 + "(`store.books: postgres:NAME`).")
     }
 
-    /// - Returns: Who has the books, where it is somebody else.
+    /// - Returns: Who has the books, where it is another machine.
     func claim(in session: any ServerSession) throws(ServerFailure) -> String? {
         let taken = try session.run(
             """
@@ -129,8 +130,8 @@ package final class PostgresBooks: Sendable {
 
     /// Who writes the books from another machine now.
     ///
-    /// - Returns: Who, and since when; `nil` for nobody.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Returns: Who, and since when; `nil` for none.
+    /// - Throws: `StoreError` where the server does not answer.
     package func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try keeper.withLock { keeper throws(StoreError) in
             guard try keeper.booksVersion() > 0 else { return nil }
@@ -166,7 +167,7 @@ package final class PostgresBooks: Sendable {
 
     // MARK: - Whole books
 
-    /// Begins books beside those that stand there; they count once `conclude` is called.
+    /// Begins books next to those that are there; they count once `conclude` is called.
     ///
     /// - Parameters:
     ///   - identity: What their ledger and reports carry.
@@ -199,10 +200,12 @@ package final class PostgresBooks: Sendable {
     /// The name of a transaction.
     static func newName() -> String { UUID().uuidString.lowercased() }
 
-    /// Puts the books that were begun in the place of those that stood there, whose rows are deleted.
+    /// Puts the books that were begun in the place of those that were there, whose rows are
+    /// deleted.
     ///
     /// - Parameter state: As the last commit left them.
-    /// - Throws: `StoreError` where nothing is changed, or where old rows are left, which do no harm.
+    /// - Throws: `StoreError` where nothing is changed, or where old rows are left, which do no
+    ///   harm.
     package func conclude(_ state: BooksState) throws(StoreError) {
         try keeper.withLock { keeper throws(StoreError) in
             try keeper.write("putting trueup's database in place") {
@@ -231,7 +234,8 @@ package final class PostgresBooks: Sendable {
         }
     }
 
-    /// Deletes some rows of books that are gone, a short transaction's worth; whether there were any.
+    /// Deletes some rows of books that are gone, a short transaction's worth; whether there were
+    /// any.
     private static func deleteSome(
         of table: String, by keeper: inout SessionKeeper
     ) throws(StoreError) -> Bool {
@@ -256,8 +260,9 @@ extension PostgresBooks {
     /// reads.
     ///
     /// - Parameter mayWrite: Whether it would write them.
-    /// - Returns: What it is and what mends it; `nil` for nothing, and where no books stand there yet.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Returns: What it is and what fixes it; `nil` for nothing, and where no books are there
+    ///   yet.
+    /// - Throws: `StoreError` where the server does not answer.
     package func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
         try keeper.withLock { keeper throws(StoreError) in
             let version = try keeper.booksVersion()
@@ -275,8 +280,8 @@ extension PostgresBooks {
         }
     }
 
-    /// Reasons, names and messages are of any language; a server with a narrow encoding refuses them
-    /// in the middle of a night.
+    /// Reasons, names and messages are of any language; a server with a narrow encoding refuses
+    /// them in the middle of a run.
     private static func obstacleOfEncoding(
         _ session: any ServerSession
     ) throws(ServerFailure) -> String? {
@@ -323,8 +328,8 @@ extension PostgresBooks {
 extension PostgresBooks {
     /// Reads the books as they are at one moment.
     ///
-    /// In a short transaction for each page, as long as nobody writes the books meanwhile; where
-    /// somebody does, once more in one transaction that only reads.
+    /// In a short transaction for each page, as long as no machine writes the books meanwhile;
+    /// otherwise once more in one transaction that only reads.
     ///
     /// - Parameter body: Reads; it may be called twice.
     /// - Returns: What it read.
@@ -365,11 +370,12 @@ package final class PostgresBooksReading: Sendable {
     private let books: PostgresBooks
     /// With an open transaction; `nil` where each page is one of its own.
     private let session: (any ServerSession)?
-    /// Which books stand there; `nil` for none.
+    /// Which books are there; `nil` for none.
     package let state: BooksState?
     private let hasMoved = Atomic<Bool>(false)
 
-    /// Whether somebody has changed the books since, so that no more of that moment can be read.
+    /// Whether another machine has changed the books since, so that no more of that moment can be
+    /// read.
     var isPast: Bool { hasMoved.load(ordering: .relaxed) }
 
     init(
@@ -497,9 +503,9 @@ extension PostgresBooks {
     /// The outcome of a transaction.
     private enum Outcome {
         case done
-        /// Somebody else has changed the books.
+        /// Another machine has changed the books.
         case isPast
-        /// They have a transaction of ours that was given up without an answer.
+        /// They have a transaction of trueup's that was given up without an answer.
         case isOurs
     }
 

@@ -1,17 +1,18 @@
 package import Subscriptions
 import Synchronization
 
-/// The calls to Apple of all workers on a database, in a table of ours, booked before they are made.
+/// The calls to Apple of all workers on a database, in a table of trueup's, booked before they are
+/// made.
 ///
-/// They are counted by the server's clock, because those of workers differ. What is booked and never
-/// made, as by a worker that was killed, counts for its hour. Its calls block.
+/// They are counted by the server's clock, because those of workers differ. What is booked and
+/// never made, as by a worker that was killed, counts for its hour. Its calls block.
 package final class SharedCalls: Sendable {
     private let state: Mutex<State>
 
     private struct State: Sendable {
         var keeper: SessionKeeper
-        /// Where the last booking of each account stands: in which bucket of the caller's clock, and
-        /// in which of the server's.
+        /// The place of the last reservation of each account: in which bucket of the caller's
+        /// clock, and in which of the server's.
         var last: [QuotaAccount: Booked] = [:]
     }
 
@@ -34,7 +35,7 @@ package final class SharedCalls: Sendable {
         try state.withLock { state throws(StoreError) in try state.keeper.bringUpToDate() }
     }
 
-    /// Whether the tables are there and may be written, as it stands: for a run that only looks, which
+    /// Whether the tables are there and may be written, as it is: for a run that only looks, which
     /// makes nothing in a company's database.
     ///
     /// - Returns: `false` before the first job that writes, and for a user who may only read.
@@ -63,7 +64,7 @@ package final class SharedCalls: Sendable {
         }
     }
 
-    /// Books calls, and takes back those of the last booking that are not going to be made.
+    /// Reserves calls, and gives back those of the last reservation that will not be made.
     ///
     /// - Parameters:
     ///   - wanted: How many calls are wanted, at least one.
@@ -71,7 +72,8 @@ package final class SharedCalls: Sendable {
     ///   - limit: The calls of any hour.
     ///   - unused: What is left of the caller's last grant.
     ///   - now: The caller's clock, by which it uses the grant.
-    /// - Returns: As many calls as fit, in the bucket of the caller's clock; none while a 429 holds.
+    /// - Returns: As many calls as fit, in the bucket of the caller's clock; none while a 429
+    ///   holds.
     /// - Throws: `StoreError` when nothing is known to be booked; then no call may be made.
     package func book(
         _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
@@ -79,7 +81,8 @@ package final class SharedCalls: Sendable {
     ) throws(StoreError) -> QuotaGrant {
         try state.withLock { state throws(StoreError) in
             let unused = Self.returned(unused, to: state.last[account])
-            // A transaction that is begun again may have been committed: nothing is given back twice.
+            // A transaction that is begun again may have been committed: nothing is given back
+            // twice.
             var isGivenBack = false
             let (grant, clock) = try state.keeper.write("booking calls to Apple") {
                 session throws(ServerFailure) in
@@ -133,7 +136,7 @@ package final class SharedCalls: Sendable {
         }
     }
 
-    /// Takes back what is left of the last grant; what cannot be taken back counts as made.
+    /// Gives back what is left of the last grant; calls that cannot be given back count as made.
     ///
     /// - Parameters:
     ///   - unused: As granted.

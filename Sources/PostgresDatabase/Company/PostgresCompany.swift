@@ -3,8 +3,8 @@ import Synchronization
 
 /// The company's own table in PostgreSQL, read and written by its mapping.
 ///
-/// Reads and writes are short transactions under limits of their own. Nothing is kept in the session
-/// between them, so that PgBouncer may stand between in transaction mode.
+/// Reads and writes are short transactions under limits of their own. Nothing is kept in the
+/// session between them, so that PgBouncer may be between them in transaction mode.
 package final class PostgresCompany: Sendable {
     let statements: MappedStatements
     /// Whose entries in the ledger are ours: several books may correct one database.
@@ -41,7 +41,7 @@ package final class PostgresCompany: Sendable {
     /// - Parameter fences: One for each app of the run.
     package func hold(_ fences: [LeaseFence]) { state.withLock { $0.fences = fences } }
 
-    /// How often a transaction was begun again that stood in another's way.
+    /// How often a transaction was begun again that was in another's way.
     package var repetitions: Int { state.withLock { $0.keeper.repetitions } }
 }
 
@@ -75,7 +75,7 @@ extension PostgresCompany {
             of: try read("counting rows without a key in \(mapping.table)", statement).first)
     }
 
-    /// The row of a key as it stands; `nil` for none.
+    /// The row of a key as it is; `nil` for none.
     ///
     /// - Parameter key: Ours.
     /// - Returns: The row.
@@ -112,8 +112,8 @@ extension PostgresCompany {
             .map { mapping.row(of: $0) }
     }
 
-    /// Whether the columns of the key can hold it at all: the server refuses a text that is no number
-    /// where it compares with one.
+    /// Whether the columns of the key can hold it at all: the server refuses a text that is not a
+    /// number where it compares with one.
     func isPossible(_ key: SubscriptionKey) -> Bool {
         mapping.keyColumns.allSatisfy { part in
             let text =
@@ -169,7 +169,8 @@ extension MappedStatement {
 }
 
 extension PostgresCompany {
-    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger yet.
+    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger
+    /// yet.
     ///
     /// After a commit without an answer it first waits until the server knows how that ended.
     ///
@@ -205,7 +206,7 @@ extension PostgresCompany {
     /// Nothing is declared: the ledger there keeps the entries of each books apart.
     ///
     /// - Parameters:
-    ///   - reason: Why, for whoever asks later.
+    ///   - reason: Why, for callers that ask later.
     ///   - actor: Who declares it.
     ///   - now: When.
     /// - Returns: `nil`.
@@ -288,11 +289,11 @@ extension PostgresCompany {
         }
     }
 
-    /// Changes one row if it is as it was read; whatever became of it, the transaction goes on.
+    /// Changes one row if it is as it was read; whatever became of it, the transaction continues.
     ///
     /// - Parameter change: In our columns and forms.
     /// - Returns: What became of it.
-    /// - Throws: `StoreError` where the transaction cannot go on; nothing of it was written.
+    /// - Throws: `StoreError` where the transaction cannot continue; nothing of it was written.
     package func write(_ change: CompanyChange) throws(StoreError) -> CompanyWriteFate {
         guard isPossible(change.key) else {
             return change.action == .insert
@@ -320,7 +321,7 @@ extension PostgresCompany {
     /// did not happen is done once more.
     ///
     /// - Returns: `.unknown` where the ledger could not be read after that, `.refused` where a
-    ///   constraint that is looked at last says no.
+    ///   constraint that is checked last refuses it.
     /// - Throws: `StoreError` where nothing of the transaction was written.
     package func commit() throws(StoreError) -> CommitOutcome {
         try state.withLock { state throws(StoreError) in
@@ -339,9 +340,9 @@ extension PostgresCompany {
 
 /// The work to do with the open transaction, and when a statement of it fails.
 ///
-/// A failed statement ends a transaction of PostgreSQL. Where the failure is about one value, or about
-/// another transaction that stood in the way, it is begun again and its changes are made once more:
-/// they must have the same outcomes as before, which were already returned.
+/// A failed statement ends a transaction of PostgreSQL. Where the failure is about one value, or
+/// about another transaction that was in the way, it is begun again and its changes are made once
+/// more: they must have the same outcomes as before, which were already returned.
 struct UnitWork {
     let company: PostgresCompany
     let doing: String
@@ -460,7 +461,7 @@ struct UnitWork {
 
     /// Begins the unit again and does what it had done, or gives it up.
     ///
-    /// Without a failure one value was refused, which is no reason to give up.
+    /// Without a failure one value was refused, which is not a reason to give up.
     private func replay(
         after failure: ServerFailure?, _ state: inout PostgresCompany.State
     ) throws(StoreError) {
@@ -491,8 +492,8 @@ struct UnitWork {
         }
     }
 
-    /// A refusal by a policy or a trigger is about one row; a right of the user's that is gone is about
-    /// all, and ends the run.
+    /// A refusal by a policy or a trigger is about one row; a right of the user's that is gone is
+    /// about all, and ends the run.
     private func requireRights(
         after failure: ServerFailure, _ state: inout PostgresCompany.State
     ) throws(StoreError) {
@@ -549,8 +550,8 @@ struct UnitWork {
             return failure.state == .notKept
                 ? failure.words : "\(failure.state): \(failure.words)"
         }
-        // What was asked before the write was asked about this row, too. A right that is missing to
-        // read is missing for every row.
+        // What was asked before the write was asked about this row as well. A right that is missing
+        // to read is missing for every row.
         return switch failure.state.meaning {
         case .value, .duplicate: "\(failure.state): \(failure.words)"
         default: nil

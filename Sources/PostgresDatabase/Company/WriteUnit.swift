@@ -45,8 +45,8 @@ struct UnitStatements {
 
     /// Writes one change where its row is as it was read.
     ///
-    /// - Throws: A failure that `isOfOneRow` where the row does not stand as it was written: the
-    ///   transaction must be taken back.
+    /// - Throws: A failure that `isOfOneRow` where the row is not as it was written: the
+    ///   transaction must be rolled back.
     func write(_ change: CompanyChange) throws(ServerFailure) -> CompanyWriteFate {
         let standing = try rows(of: change.key)
         guard standing.count < 2 else {
@@ -94,7 +94,7 @@ struct UnitStatements {
     private func isOfOneRow(_ failure: ServerFailure) -> Bool {
         guard !failure.endsSession, failure.state.mayBeOfOneRow else { return false }
         guard failure.state.meaning == .unavailable else { return true }
-        // A pooler, too, says so before it closes. Where a server still answers, a trigger did.
+        // A pooler as well, says so before it closes. Where a server still answers, a trigger did.
         return (try? session.script("ROLLBACK")) != nil
     }
 
@@ -120,8 +120,8 @@ struct UnitStatements {
 
 /// Reads members of JSON out of the texts that `MappedStatements` returns for them.
 ///
-/// Columns of text, and of `json`, may hold what is no JSON or no text of PostgreSQL; the server ends
-/// a statement that meets one such row, and only looks at versions from 16 on before it does.
+/// Columns of text, and of `json`, may hold what is not JSON or no text of PostgreSQL; the server
+/// ends a statement that meets one such row, and only looks at versions from 16 on before it does.
 struct JSONMembers {
     private let columns: [MappedColumn]
     private let isNeeded: Bool
@@ -137,7 +137,8 @@ struct JSONMembers {
     /// The texts of `TableMapping.readColumns`.
     ///
     /// - Parameter row: As the server returned it.
-    /// - Returns: With each member in place of what leads to it; `nil` where there is no such member.
+    /// - Returns: With each member in place of what leads to it; `nil` where there is no such
+    ///   member.
     func texts(of row: [String?]) -> [String?] {
         guard isNeeded else { return row }
         return zip(columns, row).map { column, text in
@@ -154,7 +155,7 @@ struct JSONMembers {
         }
         let decoder = JSONDecoder()
         if let key = JSONMember.path { decoder.userInfo[key] = path }
-        // What is no JSON has no members, as in SQLite.
+        // What is not JSON has no members, as in SQLite.
         return try? decoder.decode(JSONMember.self, from: Data(rest)).text
     }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One session with a PostgreSQL server: statements in, rows of text out.
 ///
-/// What stands behind it is libpq in a build that has it, and a script in tests. Its calls block.
+/// What is behind it is libpq in a build that has it, and a script in tests. Its calls block.
 package protocol ServerSession: AnyObject, Sendable {
     /// Runs one statement.
     ///
@@ -22,7 +22,7 @@ package protocol ServerSession: AnyObject, Sendable {
 
     /// Notes what the next statements are for, for people who see that it waits.
     ///
-    /// - Parameter doing: To go on after "while".
+    /// - Parameter doing: Completes the sentence after "while".
     func isUsed(for doing: String)
 }
 
@@ -58,7 +58,7 @@ package struct ServerFailure: Error, Hashable, Sendable {
     package var endsSession: Bool
     /// The server's words, without the values that it repeats: they are personal data.
     package var words: String
-    /// Whether it is about the one row that was written, and nothing else stands in the way.
+    /// Whether it is about the one row that was written, and nothing else is in the way.
     var isOfOneRow = false
 
     package init(state: SQLState, endsSession: Bool = false, words: String) {
@@ -83,7 +83,7 @@ package final class SharedSession: Sendable {
     }
 }
 
-/// How long our statements may take and wait beside the company's own.
+/// How long our statements may take and wait next to the company's own.
 ///
 /// Set in each transaction and not in the session: behind PgBouncer in transaction mode the next
 /// transaction may run in another session.
@@ -94,7 +94,7 @@ package struct SessionLimits: Hashable, Sendable {
     package var lockMilliseconds = 2_000
     /// Between two statements: a paused process must not hold the company's rows.
     package var idleMilliseconds = 10_000
-    /// How often a transaction is begun again that stood in another's way.
+    /// How often a transaction is begun again that was in another's way.
     package var attempts = 4
     /// The pauses before each further try at a server that has answered before.
     ///
@@ -134,22 +134,22 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     static let fenced = SQLState("TU001")
     /// Ours, not a server's: a lease is held.
     static let leased = SQLState("TU002")
-    /// Ours, not a server's: a row does not stand as it was written.
+    /// An error of trueup's own: a row is not as it was written.
     static let notKept = SQLState("TU003")
     /// Ours, not a server's: a signal ended the wait.
     static let stopped = SQLState("TU004")
 
     /// The meaning of an error for the caller.
     package enum Meaning: Hashable, Sendable {
-        /// Nobody answers, or the server lets nobody in.
+        /// The server does not answer, or refuses the login.
         case unavailable
         /// A standby, or a session that may only read.
         case readOnly
-        /// Somebody holds a lock for longer than our patience.
+        /// Another session holds a lock for longer than this one waits.
         case locked
-        /// A statement took longer than it may.
+        /// A statement took longer than its time limit.
         case tooSlow
-        /// Two transactions stood in each other's way; the same again may succeed.
+        /// Two transactions were in each other's way; the same again may succeed.
         case again
         /// A table, column, type or function is not there, or not of that kind.
         case schema
@@ -191,13 +191,13 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a statement that wrote one row may have failed with it because of that row alone.
     ///
-    /// A trigger raises whatever it likes, and fails in whatever way when its own tables or functions
-    /// are gone; the statement itself was well, because the row was read by the same mapping just
-    /// before. What remains is about the server, or about other transactions.
+    /// A trigger raises whatever it likes, and fails in whatever way when its own tables or
+    /// functions are gone; the statement itself was well, because the row was read by the same
+    /// mapping just before. What remains is about the server, or about other transactions.
     package var mayBeOfOneRow: Bool {
         switch meaning {
         case .locked, .tooSlow, .again, .full, .stopped: false
-        // Without a state, and where the server has no memory, nobody speaks of a row.
+        // Without a state, and where the server has no memory, the error is not about a row.
         case .unavailable: !["", "53"].contains(description.prefix(2))
         default: description != "25P02"
         }

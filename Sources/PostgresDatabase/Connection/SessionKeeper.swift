@@ -11,7 +11,7 @@ struct SessionKeeper: Sendable {
     private var mayWait = false
     /// Since when the server is waited for; `nil` where it answers.
     private var unansweredSince: ContinuousClock.Instant?
-    /// How often a transaction was begun again that stood in another's way.
+    /// How often a transaction was begun again that was in another's way.
     private(set) var repetitions = 0
 
     init(
@@ -22,7 +22,7 @@ struct SessionKeeper: Sendable {
         self.tables = tables
     }
 
-    /// The session, connected anew where the last one was lost.
+    /// The session, connected again where the last one was lost.
     mutating func current(for doing: String) throws(StoreError) -> any ServerSession {
         if let session {
             session.isUsed(for: doing)
@@ -38,7 +38,7 @@ struct SessionKeeper: Sendable {
     /// A transaction has ended as it should: the server is there.
     mutating func isAnswered() { unansweredSince = nil }
 
-    /// Gives the session up, so that the server forgets what was going on in it.
+    /// Gives the session up, so that the server forgets what was active in it.
     mutating func drop() { session = nil }
 
     /// Ends the open transaction, if there is any, without what it wrote.
@@ -64,7 +64,8 @@ struct SessionKeeper: Sendable {
 
     /// Pauses before another try to reach the server; not again once it was waited for in vain.
     ///
-    /// What the tries themselves take counts, too: one that is not answered takes longer than a pause.
+    /// What the tries themselves take counts as well: one that is not answered takes longer than a
+    /// pause.
     private mutating func waitForServer(attempt: Int) -> Bool {
         let pauses = limits.pausesMilliseconds
         let since = unansweredSince ?? .now
@@ -90,7 +91,7 @@ struct SessionKeeper: Sendable {
     /// Reads in a transaction of its own, which is tried again where that may help.
     ///
     /// - Parameters:
-    ///   - doing: To go on after "while".
+    ///   - doing: Completes the sentence after "while".
     ///   - body: Reads only.
     /// - Returns: What it read.
     /// - Throws: `StoreError`, once no other attempt may help.
@@ -104,7 +105,7 @@ struct SessionKeeper: Sendable {
     /// Writes in a transaction of its own that may be done twice.
     ///
     /// - Parameters:
-    ///   - doing: To go on after "while".
+    ///   - doing: Completes the sentence after "while".
     ///   - body: Leaves the same behind when it is done again.
     /// - Returns: What it gave.
     /// - Throws: As for reading.
@@ -200,8 +201,8 @@ package struct PostgresConnector: Sendable {
 
     /// Connects.
     ///
-    /// - Returns: A session, which ends when nobody has it any more.
-    /// - Throws: `StoreError.unavailable` where nobody answers or nobody is let in.
+    /// - Returns: A session, which ends when no caller has it any more.
+    /// - Throws: `StoreError.unavailable` where the server does not answer or refuses the login.
     package func connect() throws(StoreError) -> any ServerSession {
         do throws(ServerFailure) {
             return try open()
@@ -218,7 +219,8 @@ enum PoolerRefusal: CaseIterable {
     case startupParameter
     case statementMode
 
-    /// - Parameter words: Of a failure; what the server itself says about a statement is none of these.
+    /// - Parameter words: Of a failure; what the server itself says about a statement is none of
+    ///   these.
     init?(_ words: String) {
         guard let known = Self.allCases.first(where: { words.contains($0.words) }) else {
             return nil
@@ -250,7 +252,8 @@ enum PoolerRefusal: CaseIterable {
 }
 
 extension ServerFailure {
-    /// Whether PgBouncer had no session with the server to give: waiting once more would take as long.
+    /// Whether PgBouncer had no session with the server to give: waiting once more would take as
+    /// long.
     var isOfFullPooler: Bool { endsSession && words.contains("query_wait_timeout") }
 
     /// Whether PgBouncer ended the session for a reason that waiting does not take away.

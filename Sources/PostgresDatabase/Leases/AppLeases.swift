@@ -3,10 +3,10 @@ import Synchronization
 
 /// Which worker works on which app, in a table of the company's database.
 ///
-/// A lease is for one app and one job, and lasts as long as its holder says so again and again. Every
-/// holder has a higher number than the one before; a transaction that writes rows holds the lease
-/// under its number, so a worker that comes back from a long pause finds that it may write no more.
-/// Times are the server's: clocks of workers do not count.
+/// A lease is for one app and one job, and lasts as long as its holder says so again and again.
+/// Every holder has a higher number than the one before; a transaction that writes rows holds the
+/// lease under its number, so a worker that comes back from a long pause finds that it may write no
+/// more. Times are the server's: clocks of workers do not count.
 package final class AppLeases: Sendable {
     private let session: SharedSession
     private let books: String
@@ -15,10 +15,10 @@ package final class AppLeases: Sendable {
     private let lifetimeMilliseconds: Int64
 
     /// - Parameters:
-    ///   - session: Not that of whoever writes rows.
+    ///   - session: Not the session that writes rows.
     ///   - books: The identity of the worker's books: only one run at a time works with them, so a
     ///     lease that they hold already is that of a run that died.
-    ///   - holder: Who works, for whoever is refused.
+    ///   - holder: Who works, for the message of a process that is refused.
     ///   - place: Machine and file of the books: a run that has them elsewhere has a copy of them.
     ///   - lifetimeMilliseconds: How long a worker may not be heard of.
     package init(
@@ -32,7 +32,7 @@ package final class AppLeases: Sendable {
         self.lifetimeMilliseconds = lifetimeMilliseconds
     }
 
-    /// Longer than a fail-over, shorter than somebody's patience with a dead worker.
+    /// Longer than a fail-over, shorter than people wait for a dead worker.
     package static let lifetimeMilliseconds: Int64 = 90_000
 
     /// Takes the leases of a job on some apps: all, or none.
@@ -61,8 +61,8 @@ package final class AppLeases: Sendable {
 
     /// Two runs with copies of the same books would each number their corrections alike.
     ///
-    /// Books that were moved are at one place only, and a run of theirs that was killed at the other
-    /// place holds its leases no longer than these last.
+    /// Books that were moved are at one place only, and a run of theirs that was killed at the
+    /// other place holds its leases no longer than these last.
     private func refuseCopies(_ session: any ServerSession) throws(ServerFailure) {
         // Of two that begin at once the second one sees the first one's leases.
         _ = try session.run(
@@ -122,7 +122,7 @@ package final class AppLeases: Sendable {
     /// Says that the holder is still at work.
     ///
     /// - Parameter fences: What it holds.
-    /// - Returns: Those that another has taken over meanwhile.
+    /// - Returns: Those that another worker holds by now.
     /// - Throws: `StoreError` when it cannot be said.
     package func renew(_ fences: [LeaseFence]) throws(StoreError) -> [LeaseFence] {
         try session.keeper.withLock { keeper throws(StoreError) in
@@ -147,7 +147,7 @@ package final class AppLeases: Sendable {
 
     /// Gives leases back, so that the next worker need not wait for their end.
     ///
-    /// - Parameter fences: What is held; what another has taken over stays with it.
+    /// - Parameter fences: What is held; a lease that another worker holds by now stays with it.
     /// - Throws: `StoreError` when it cannot be said; then they end by themselves.
     package func giveBack(_ fences: [LeaseFence]) throws(StoreError) {
         try session.keeper.withLock { keeper throws(StoreError) in
@@ -175,7 +175,7 @@ package final class AppLeases: Sendable {
 package struct LeaseFence: Hashable, Sendable {
     package var app: AppIdentity
     package var job: String
-    /// Rises with every holder; whoever has a smaller one may write no more.
+    /// Rises with every holder; a worker with a smaller one may write no more.
     package var number: Int64
 
     package init(app: AppIdentity, job: String, number: Int64) {
@@ -184,7 +184,7 @@ package struct LeaseFence: Hashable, Sendable {
         self.number = number
     }
 
-    /// Whether the lease still stands under this number; if so, nobody takes it before the
+    /// Whether the lease still has this number; if so, no worker takes it before the
     /// transaction ends.
     func isHeld(in session: any ServerSession) throws(ServerFailure) -> Bool {
         try session.run(

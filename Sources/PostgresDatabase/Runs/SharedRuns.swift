@@ -1,9 +1,10 @@
 package import Subscriptions
 import Synchronization
 
-/// The runs of all workers on a database, in a table of ours: a line a run.
+/// The runs of all workers on a database, in a table of trueup's: a line a run.
 ///
-/// So any worker can tell of a night of all. The proof of a run stays its own report. Calls block.
+/// So any worker can list the runs of all workers. The proof of a run is still its own report.
+/// Calls block.
 package final class SharedRuns: Sendable {
     private let session: SharedSession
 
@@ -16,7 +17,7 @@ package final class SharedRuns: Sendable {
         try session.keeper.withLock { keeper throws(StoreError) in try keeper.bringUpToDate() }
     }
 
-    /// Whether the table is there and may be written, as it stands.
+    /// Whether the table is there and may be written, as it is.
     ///
     /// - Returns: `false` before the first job that writes, and for a user who may only read.
     /// - Throws: `StoreError` when it cannot be learned.
@@ -99,7 +100,7 @@ package final class SharedRuns: Sendable {
     }
 }
 
-/// How a run stands in `trueup.runs`.
+/// How a run is in `trueup.runs`.
 enum WorkerRunText {
     static func time(_ parameter: String) -> String {
         "to_timestamp(\(parameter)::bigint / 1000.0)"

@@ -25,14 +25,15 @@ extension SessionKeeper {
     }
 }
 
-/// Puts tables together from the rows of the catalogue: one for each column, and one for each column
-/// of an index.
+/// Puts tables together from the rows of the catalogue: one for each column, and one for each
+/// column of an index.
 struct TableCatalogue: Sendable {
     private(set) var tables: [CompanyTableDescription] = []
     private var places: [String: Int] = [:]
     private var indexes: [String: Int] = [:]
 
-    /// Which relations are meant: those of a name, where `$1` is the schema and `$2` the name, or all.
+    /// Which relations are meant: those of a name, where `$1` is the schema and `$2` the name, or
+    /// all.
     ///
     /// Without a schema, a name means what the search path finds, as in a statement. The rows of
     /// partitions and heirs, which `$3` may leave out, are those of the table that they belong to.
@@ -118,7 +119,7 @@ struct TableCatalogue: Sendable {
 }
 
 extension SessionKeeper {
-    /// Brings our schema up to date, one step a transaction, while nobody else does.
+    /// Brings our schema up to date, one step a transaction, while no other process does.
     ///
     /// - Throws: `StoreError.schema` where a newer version of this program made it, and where the
     ///   user may not make it.
@@ -175,8 +176,8 @@ extension SessionKeeper {
             session throws(ServerFailure) in
             try session.run("SELECT to_regclass('trueup.ledger')", []).first
         }
-        // Another worker may have made them since the version was read. A step commits its tables and
-        // its number together: where the tables are seen, the number is, too.
+        // Another worker may have made them since the version was read. A step commits its tables
+        // and its number together: where the tables are seen, the number is as well.
         guard there != nil, try version() == 0 else { return nil }
         let steps = OurSchema.steps.map { "\($0.number) \($0.makes)" }.joined(separator: ", ")
         let table = OurSchema.opening.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -202,7 +203,7 @@ extension SessionKeeper {
     }
 
     /// How far our schema has come; 0 where there is none, and less than the newest where a step is
-    /// left out, because what it made is to be made anew.
+    /// left out, because what it made is to be made again.
     mutating func version() throws(StoreError) -> Int {
         try read("reading the schema trueup") { session throws(ServerFailure) in
             let table = try session.run("SELECT to_regclass('trueup.migrations')", [])
@@ -217,7 +218,7 @@ extension SessionKeeper {
         }
     }
 
-    /// Whether a table of ours is there and the user has these rights on it, as it stands.
+    /// Whether a table of trueup's is there and the user has these rights on it, as it is.
     mutating func mayUse(_ table: String, for rights: [String]) throws(StoreError) -> Bool {
         try read("reading the schema trueup") { session throws(ServerFailure) in
             try session.run(
@@ -232,7 +233,7 @@ extension SessionKeeper {
         }
     }
 
-    /// Held until the transaction ends; it needs no session, so that a pooler may stand between.
+    /// Held until the transaction ends; it needs no session, so that a pooler may be between.
     private static func waitForOthers(_ session: any ServerSession) throws(ServerFailure) {
         _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
     }
@@ -316,8 +317,9 @@ extension SessionKeeper {
                 AND coalesce(pg_get_expr(p.polqual, p.polrelid), 'true') <> 'true'), false)
         """
 
-    /// Tries what a run writes, in a transaction that is taken back: rights that the catalogue lists
-    /// are no proof, where the user may only read by default, or where a rule or trigger refuses.
+    /// Tries what a run writes, in a transaction that is rolled back: rights that the catalogue
+    /// lists are not proof, where the user may only read by default, or where a rule or trigger
+    /// refuses.
     ///
     /// - Parameter statements: What is tried in the company's table; it changes no row.
     /// - Returns: What keeps a run from writing, and what to do; `nil` for nothing.

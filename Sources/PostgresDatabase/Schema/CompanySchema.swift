@@ -2,7 +2,7 @@ package import Subscriptions
 import Synchronization
 
 extension PostgresCompany {
-    /// The tables and views that the user may see, without the server's own and ours.
+    /// The tables and views that the user may see, without the server's own and trueup's.
     ///
     /// - Returns: By schema and name.
     /// - Throws: `StoreError` when they cannot be read.
@@ -15,7 +15,8 @@ extension PostgresCompany {
 
     /// Looks whether the mapping holds against the live schema.
     ///
-    /// - Parameter mayWrite: Whether corrections will be written: then our ledger is prepared, too.
+    /// - Parameter mayWrite: Whether corrections will be written: then our ledger is prepared as
+    ///   well.
     /// - Throws: `StoreError.schema`, naming the column.
     package func check(mayWrite: Bool) throws(StoreError) {
         try state.withLock { state throws(StoreError) in
@@ -70,8 +71,8 @@ package final class PostgresSchema: Sendable {
         keeper = Mutex(SessionKeeper(connector, limits: SessionLimits()))
     }
 
-    /// The tables and views that the user may see, without the server's own and ours, and without
-    /// the parts of others: whoever mapped a partition would miss the rows of its neighbours.
+    /// The tables and views that the user may see, without the server's own and trueup's, and
+    /// without the parts of others: a mapping of a partition would miss the rows of its neighbours.
     ///
     /// - Returns: By schema and name.
     /// - Throws: `StoreError` when they cannot be read.

@@ -8,7 +8,7 @@ package struct Case: Hashable, Sendable {
     package var app: AppIdentity
     /// The id that was asked for, as stored.
     package var askedID: String
-    /// The row that was asked about; `nil` when a notification named a subscription that we do not
+    /// The row that was checked; `nil` when a notification named a subscription that we do not
     /// hold.
     package var asked: ScopedRow?
     /// Our other rows with an id of the answer, of any app.
@@ -22,8 +22,8 @@ package struct Case: Hashable, Sendable {
     /// Rows stored under the id of a later transaction of a subscription in the answer, by the
     /// original transaction id of that subscription.
     package var aliasRows: [String: [SubscriptionKey]]
-    /// Rows of subscriptions in the answer that stand under apps whose rows the run does not read, by
-    /// original transaction id.
+    /// Rows of subscriptions in the answer that are stored under apps whose rows the run does not
+    /// read, by original transaction id.
     package var underOtherApps: [String: SubscriptionKey]
     /// Unknown fields around the history's signed transactions.
     package var historyUnknowns: [UnknownValue]

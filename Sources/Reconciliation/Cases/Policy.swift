@@ -1,16 +1,16 @@
 package import Subscriptions
 
-/// The values on which a judgement depends, apart from the case: the job's settings and the time.
+/// The values on which a check depends, apart from the case: the job's settings and the time.
 package struct Policy: Hashable, Sendable {
-    /// The time of the judgement; also decides the UTC day of an absence.
+    /// The time of the check; also decides the UTC day of an absence.
     package var now: Timestamp
     /// Rows whose `signed_date` is younger than this are in flight.
     package var settleMilliseconds: Int64
     /// Distinct UTC days before "not found" counts as confirmed.
     package var notFoundConfirmations: Int
     package var history: HistoryUse
-    /// Whether the history may be read where only it shows how a period that several transactions share
-    /// ended: with every setting but `never`, also where no periods are stored.
+    /// Whether the history may be read where only it shows how a period that several transactions
+    /// share ended: with every setting but `never`, also where no periods are stored.
     package var readsSharedPeriods: Bool
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String>
@@ -18,7 +18,7 @@ package struct Policy: Hashable, Sendable {
     package var onlyKinds: Set<FindingKind>?
     /// The configured apps: where an id may be looked for.
     package var apps: [AppIdentity]
-    /// Bundles that are not configured but are asked about: so few rows name them that they are
+    /// Bundles that are not configured but are checked: so few rows name them that they are
     /// probably wrong values, not another app's rows.
     package var unconfiguredBundles: Set<String> = []
     /// The columns that the company's own table keeps, where a mapping says so.
@@ -59,7 +59,7 @@ package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
 ///
 /// By default everything is kept, each value as it is.
 package struct KeptColumns: Hashable, Sendable {
-    /// Columns that nothing is judged by: the table does not have them.
+    /// Columns that nothing is checked by: the table does not have them.
     package var leftOut: Set<SubscriptionField>
     /// For numbers of Apple's status that the table cannot tell from another one: that other
     /// number.
@@ -107,7 +107,7 @@ package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionRe
 }
 
 /// The app through which Apple is asked about a row; `nil` for rows of an app that is not
-/// configured, about which nobody is asked.
+/// configured: Apple is not asked about them.
 ///
 /// A few rows of another bundle are asked through the app of their environment, so that `wrong_app`
 /// can be proved; `judge` excludes them when that app does not know them.

@@ -259,8 +259,8 @@ struct StatedPeriod: Hashable, Sendable {
     }
 }
 
-/// Names the period of each transaction: by its line item, or where seats were added by the end that
-/// all its purchases have.
+/// Names the period of each transaction: by its line item, or where seats were added by the end
+/// that all its purchases have.
 private struct SharedItems {
     /// The ends of periods to which seats were added, by line item.
     private var ends: [String: Timestamp] = [:]
@@ -308,7 +308,7 @@ extension SignedTransaction {
 extension StatedPeriod {
     /// The inserts of this period for a subscription: one for each of its purchases.
     ///
-    /// Price and currency are written, too; only differences in them are report-only.
+    /// Price and currency are written as well; only differences in them are report-only.
     func inserts(into subscription: SubscriptionKey, kinds: [FindingKind]) -> [PlannedCorrection] {
         purchases.map { Self.insert(of: $0, into: subscription, kinds: kinds) }
     }

@@ -130,8 +130,8 @@ extension CaseContext {
             return drafts
         }
         if answerContainsAsked {
-            // With only the asked row's own subscription there is nothing to compare it with, unless
-            // its customer pays under another Apple Account.
+            // With only the asked row's own subscription there is nothing to compare it with,
+            // unless its customer pays under another Apple Account.
             if answer.subscriptions.count > 1 || item.asked?.neighbours.isEmpty != true {
                 let reading = CustomerReading(self, answer: answer)
                 for rule in AllRules.customer {
@@ -207,7 +207,7 @@ extension CaseContext {
     }
 
     /// Reports entries of the asked customer's answer that did not pass verification and that
-    /// concern no row of ours.
+    /// concern no stored row.
     private func addRejectedSiblings(_ answer: CustomerAnswer, to drafts: inout [OutcomeDraft]) {
         for (id, rejected) in answer.rejected.sorted(by: { $0.key < $1.key })
         where rejected.isInvalid
@@ -232,7 +232,7 @@ extension CaseContext {
         drafts[index].add([VerificationFailedRule.difference(finding, rejected)])
     }
 
-    /// Reports an answer that did not pass verification when no row of ours was asked about.
+    /// Reports an answer that did not pass verification when no stored row was checked.
     private func addUnheldRejection(to drafts: inout [OutcomeDraft]) {
         guard item.asked == nil else { return }
         let key = SubscriptionKey(app: item.app, originalTransactionID: item.askedID)

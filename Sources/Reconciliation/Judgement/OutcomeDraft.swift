@@ -1,14 +1,14 @@
 import Subscriptions
 
-/// The judgement on one subscription, before the policy decides what is reported and written.
+/// The check on one subscription, before the policy decides what is reported and written.
 struct OutcomeDraft: Sendable {
     let key: SubscriptionKey
     var verdict: Verdict?
     var differences: [Difference] = []
     var absence = AbsenceObservation.nothing
-    /// The row as it stands; `nil` where none is held.
+    /// The row as it is; `nil` where none is held.
     var row: LocalSubscription?
-    /// When an absence must be looked at again, so as to be confirmed.
+    /// When an absence must be checked again to confirm it.
     var suspectUntil: Timestamp?
     /// When Apple signed the verified statement about the subscription, also one that a doubt kept
     /// from being compared.
@@ -122,7 +122,7 @@ final class MissingRow: Sendable {
 
     /// The insert of the whole row.
     ///
-    /// Report-only columns are written, too: there is no value of the company's to overwrite.
+    /// Report-only columns are written as well: there is no value of the company's to overwrite.
     func correction(keeping kept: KeptColumns) -> PlannedCorrection {
         var row = LocalSubscription(key: key)
         row.customerID = customerID
@@ -141,8 +141,8 @@ final class MissingRow: Sendable {
 }
 
 extension OutcomeDraft {
-    /// By what the row is judged, and its values once its corrections are written; `nil` where it
-    /// was not judged.
+    /// By what the row is checked, and its values once its corrections are written; `nil` where it
+    /// was not checked.
     func check(after corrections: [PlannedCorrection], policy: Policy) -> RowCheck? {
         if let insertion {
             guard let insert = corrections.first(where: \.insertsRow) else { return nil }
@@ -163,7 +163,7 @@ extension OutcomeDraft {
                 values = ValuesDigest(bits: 0)
             }
             var check = RowCheck(comparison.stated, values: values, now: policy.now)
-            // What is found beside another source's payment ends with that.
+            // What is found next to another source's payment ends with that.
             if check.isLasting, let until = row.paidElsewhereUntil, until > policy.now {
                 check.clock = min(until, check.clock ?? until)
             }
@@ -299,7 +299,7 @@ extension OutcomeDraft {
             })
     }
 
-    /// Whether the row was judged and no finding forbids writing.
+    /// Whether the row was checked and no finding forbids writing.
     var mayWrite: Bool {
         (verdict == .match || verdict == .discrepancy) && !forbidsWriting
     }

@@ -3,7 +3,7 @@ import Subscriptions
 /// `unknown_value`: an enumeration value or a field that this version does not know.
 ///
 /// Apple adds some with every release. They change no verdict (an unknown *status* does, by
-/// `UnknownStatusRule`) and are reported so that somebody looks at them. One finding for each field
+/// `UnknownStatusRule`) and are reported so that a person looks at them. One finding for each field
 /// of a row, with the values in `apple_value`.
 struct UnknownValueRule: Rule {
     static let version = 1

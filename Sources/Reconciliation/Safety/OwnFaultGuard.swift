@@ -131,7 +131,7 @@ struct OwnFaults: Hashable, Sendable {
     private func isMost(_ group: Group) -> Bool { group.rows * 5 >= withinOnePeriod * 4 }
 }
 
-/// In which way a date of ours differs from Apple's date for the same thing.
+/// In which way a stored date differs from Apple's date for the same thing.
 struct DateDifference: Hashable, Sendable {
     enum Relation: Hashable, Sendable {
         /// Ours is Apple's divided by 1,000: seconds instead of milliseconds.
@@ -183,8 +183,8 @@ struct DateDifference: Hashable, Sendable {
 
     /// Whether the correction leaves the columns that identify the period unchanged.
     ///
-    /// In production, filling in an empty one is no change. In the sandbox it counts as a change,
-    /// because a renewal there moves a date by minutes or by an hour, like a time zone.
+    /// In production, filling in an empty one is not a change. In the sandbox it counts as a
+    /// change, because a renewal there moves a date by minutes or by an hour, like a time zone.
     private static func isAboutOnePeriod(
         _ correction: PlannedCorrection, _ environment: String
     ) -> Bool {

@@ -53,7 +53,7 @@ package struct SurveyedPlan: Hashable, Sendable {
         self.survey = survey
     }
 
-    /// The rows that a share is of: those in scope, and where only due rows were asked about also
+    /// The rows that a share is of: those in scope, and where only due rows were checked also
     /// the quiet ones.
     var covered: Int { totals.coveredRows }
 
@@ -64,7 +64,7 @@ package struct SurveyedPlan: Hashable, Sendable {
 
     /// Whether so many rows exceed a share of the rows covered.
     ///
-    /// With no row covered any change exceeds it. A share of 1 is no limit.
+    /// With no row covered any change exceeds it. A share of 1 is not a limit.
     func passes(_ share: Double, by rows: Int) -> Bool {
         share < 1 && Double(rows) > share * Double(covered)
     }
@@ -72,7 +72,7 @@ package struct SurveyedPlan: Hashable, Sendable {
     /// Returns the same objection for the rows that were checked without a sign of a change, in
     /// words; `nil` where the share is not exceeded, or every row was checked.
     ///
-    /// These rows stand for those about which nobody was asked.
+    /// These rows represent those that were not checked.
     func routine(passes share: Double, by rows: Int) -> String? {
         guard share < 1, let routine = totals.routine, Double(rows) > share * Double(routine.judged)
         else { return nil }
@@ -116,7 +116,7 @@ struct AccessChanges: Hashable, Sendable {
     }
 }
 
-/// `max_changes`: the plan changes more subscriptions than a night ever should.
+/// `max_changes`: the plan changes more subscriptions than a run ever should.
 struct ChangeCountGuard: PlanGuard {
     let name = GuardName.maxChanges
 
@@ -129,9 +129,9 @@ struct ChangeCountGuard: PlanGuard {
 
 /// `max_change_share`: the plan changes too large a share of the rows.
 ///
-/// Where only due rows were asked about, two shares are held against the limit: that of the whole
+/// Where only due rows were checked, two shares are held against the limit: that of the whole
 /// table, because most due rows are due because something has changed; and that of the rows which
-/// were asked about without a sign of a change, because they stand for the rest of the table.
+/// were checked without a sign of a change, because they stand for the rest of the table.
 ///
 /// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
 /// limit, because a first fill also inserts rows that are not in scope yet.
@@ -155,7 +155,7 @@ struct ChangeShareGuard: PlanGuard {
 /// `max_same_direction_share`: the plan ends access for too many rows, or gives access to too many.
 ///
 /// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
-/// and not a change of so many customers. Where only due rows were asked about, the shares are those of
+/// and not a change of so many customers. Where only due rows were checked, the shares are those of
 /// `max_change_share`. `min_changes` exempts small plans; a share of 1 is no
 /// limit.
 struct DirectionGuard: PlanGuard {
@@ -259,8 +259,8 @@ struct NotFoundGuard: PlanGuard {
 
 /// `max_shrink_share`: the table has lost too many of its rows since the last run.
 ///
-/// It objects to an empty plan, too: the rows that are left of the table may all match. A size that
-/// it objected to is not the one that the next run compares with.
+/// It objects to an empty plan as well: the rows that are left of the table may all match. A size
+/// that it objected to is not the one that the next run compares with.
 struct ShrinkGuard: PlanGuard {
     let name = GuardName.maxShrinkShare
 

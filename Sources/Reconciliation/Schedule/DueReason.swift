@@ -3,8 +3,8 @@ package import Subscriptions
 /// Returns why this run must check a row, as far as the row and its last check say so; `nil` for an
 /// unchanged row.
 ///
-/// What notifications and earlier runs owe stands on the agenda already; the sample is drawn from
-/// the quiet rows. A row whose clock asks before its word reaches the allowed age is not swept.
+/// What notifications and earlier runs owe is on the queue already; the sample is drawn from
+/// the unchanged rows. A row whose clock asks before its word reaches the allowed age is not swept.
 package func dueReason(
     of row: ScheduledRow, sweeping ends: SweepEnds, _ request: ScheduleRequest
 ) -> QuestionReason? {
@@ -21,15 +21,15 @@ package func dueReason(
 
 /// Returns why this run must check a row, where a row of no configured app is due in every run.
 ///
-/// Nobody is asked about it, but it is counted: whether such rows stop a night must not depend on
+/// Apple is not asked about it, but it is counted: whether such rows stop a run must not depend on
 /// which of them a clock or the sample happens to name.
 ///
 /// - Parameters:
 ///   - row: The row and its last check.
 ///   - ends: The last rows that tonight's sweep takes.
-///   - request: How the night's questions are found.
+///   - request: How the run's questions are found.
 ///   - apps: The configured apps.
-/// - Returns: `nil` for a quiet row of a configured app.
+/// - Returns: `nil` for a unchanged row of a configured app.
 package func dueReason(
     of row: ScheduledRow, sweeping ends: SweepEnds, _ request: ScheduleRequest,
     apps: Set<AppIdentity>
@@ -60,7 +60,7 @@ package func dueReason(
 ///   - stated: Apple's statement; it holds for the moment at which it was signed.
 ///   - notificationsFlow: Whether Apple's notification history tells what happens. Where it does,
 ///     the looks at a billing retry only make sure that nothing was left out.
-///   - now: The time of the judgement.
+///   - now: The time of the check.
 /// - Returns: The moment; `now` itself where it has passed already, never an earlier one. `nil`
 ///   where only an event can change the word.
 package func nextClock(
@@ -84,7 +84,7 @@ package func nextClock(
     }
 }
 
-/// Days after the expiry on which a billing retry is looked at where notifications flow.
+/// Days after the expiry on which a billing retry is checked where notifications flow.
 private let retryDaysWithNotifications: [Int64] = [1, 3, 7, 14, 30, 45, lastRetryDay]
 
 /// Apple retries for up to 60 days, the grace period included; the look at their end is the last.
@@ -93,7 +93,7 @@ private let lastRetryDay: Int64 = 60
 /// The first of these ends that was still ahead when the statement was signed; `now` where all had
 /// passed, because Apple may record a renewal late.
 ///
-/// An extension may move `renewalDate` and not `expiresDate`, so the later one counts, too.
+/// An extension may move `renewalDate` and not `expiresDate`, so the later one counts as well.
 private func nextEnd(of ends: [Timestamp], after signed: Timestamp, now: Timestamp) -> Timestamp? {
     guard !ends.isEmpty else { return nil }
     return max(now, ends.filter { $0 > signed }.min() ?? now)
@@ -102,8 +102,8 @@ private func nextEnd(of ends: [Timestamp], after signed: Timestamp, now: Timesta
 /// How many rows to sweep tonight, so that every row is asked before its deadline and no later
 /// night has to ask more.
 ///
-/// Of the rows that are due within *h* days, an even spread asks one part in *h* each night. The
-/// largest of these parts, rounded up, is the smallest number that is enough on all nights when
+/// Of the rows that are due within *h* days, an even spread asks one part in *h* each run. The
+/// largest of these parts, rounded up, is the smallest number that is enough for every run if
 /// the earliest deadline is always asked first. With no new rows it does not grow from night to
 /// night.
 ///

@@ -80,7 +80,7 @@ struct Hypergeometric: Hashable, Sendable {
     /// - Parameters:
     ///   - limit: The number of differing rows in the sample.
     ///   - differing: The number of differing rows in the population, from zero to `population`.
-    /// - Returns: From 0 to 1; exact but for the rounding of a `Double`.
+    /// - Returns: From 0 to 1; exact except for the rounding of a `Double`.
     func probability(ofAtMost limit: Int, differing: Int) -> Double {
         let least = max(0, drawn - (population - differing))
         let most = min(drawn, differing)

@@ -47,7 +47,7 @@ extension ExitDecision {
                     + "rows; it did not check these again. The next full scan checks every row.")
         }
         if totals.undecidedCount > 0 {
-            // Those that the deadline kept from being judged stand in both counts.
+            // Those that the deadline kept from being checked are in both counts.
             let others = unreached - totals.undecided[.deadline, default: 0]
             sentences.append(
                 totals.undecidedCount == 1 && others <= 0
@@ -153,7 +153,7 @@ extension ExitDecision {
 
 /// The commands that the messages of a run name, whole, to be pasted into a shell.
 ///
-/// They stand between grave accents, by which the summary knows what it may not break.
+/// They are between grave accents, by which the summary knows what it may not break.
 package struct RunCommands: Hashable, Sendable {
     /// The words that gave this run, without what lifts guards.
     package var own: [String]
@@ -177,7 +177,7 @@ package struct RunCommands: Hashable, Sendable {
     /// This run once more.
     package var again: String { Self.shown(own + settings) }
 
-    /// Looking at the rows anew, which leaves a plan.
+    /// Looking at the rows again, which leaves a plan.
     package var newPlan: String { Self.shown(check + settings) }
 
     /// Applying exactly one plan of this run's report.

@@ -33,7 +33,7 @@ package enum RunEnd: Hashable, Sendable {
         }
     }
 
-    /// Whether what was judged may still be planned and applied.
+    /// Whether what was checked may still be planned and applied.
     ///
     /// After a deadline or an outage the collected evidence is good. After a refused key,
     /// unverifiable answers, a database error or a signal nothing more is written.
@@ -71,16 +71,17 @@ package struct ExitDecision: Hashable, Sendable {
     package var lastFailure: String?
     /// Settings that every answer contradicts, in sentences.
     package var suspectedSettings: [String] = []
-    /// Apps about which Apple answers nothing, each with why; the other apps were asked all the same.
+    /// Apps about which Apple answers nothing, each with why; the other apps were asked all the
+    /// same.
     package var refusedApps: [AppIdentity: AppRefusal] = [:]
     /// Rows in scope that were not asked about.
     package var unreached = 0
-    /// Rows in the table, where only those with a reason were asked about.
+    /// Rows in the table, where only those with a reason were checked.
     package var coveredRows: Int?
-    /// Rows that earlier runs of the same round had judged; `nil` for a run that went on with none.
+    /// Rows that earlier runs of the same round had checked; `nil` for a run that resumed none.
     package var roundBefore: Int?
     package var totals: RunTotals
-    /// Subscriptions of which the plan writes a row; one that is inserted stands in no total.
+    /// Subscriptions of which the plan writes a row; one that is inserted is in no total.
     package var changes = 0
     /// Judged rows with an answer that may be wrong once.
     package var doubtful = 0
@@ -104,7 +105,7 @@ package struct ExitDecision: Hashable, Sendable {
     /// How many entries of an app's notification history did not verify, where any did not and a
     /// watermark waits for them.
     package var unverifiedEntries: [AppIdentity: Int] = [:]
-    /// Set when the run worked off a plan or took a run back, and judged nothing itself.
+    /// Set when the run worked off a plan or took a run back, and checked nothing itself.
     package var planned: PlannedEnding?
 
     package init(
@@ -162,14 +163,15 @@ package struct ExitDecision: Hashable, Sendable {
         if totals.undecidedCount > 0 || !incompleteReadings.isEmpty { held.append(.incomplete) }
         let strangers = totals.excluded[.appNotConfigured] ?? 0
         if strangers > 0 || (totals.inScope > 0 && totals.judged == 0) {
-            // Left out without anybody having asked for it, or nothing judged at all.
+            // Left out, though no option asked for it, or nothing checked at all.
             held.append(.incomplete)
         }
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)
         }
         if walks, totals.inScope == 0, case .completed = end {
-            // With no reason to ask about any row nothing was checked, so nothing is known to be right.
+            // With no reason to ask about any row nothing was checked, so nothing is known to be
+            // right.
             if coveredRows ?? 0 > 0 {
                 held.append(.incomplete)
             } else if changes == 0 {

@@ -9,7 +9,8 @@ extension ExitDecision {
 
     /// The commands that follow a check, for the person who read it.
     ///
-    /// A plan keeps the limits of its guards, so what would stop this job would stop its plan, too.
+    /// A plan keeps the limits of its guards, so what would stop this job would stop its plan as
+    /// well.
     private var proposal: [String] {
         let guards = plan.breaches.map(\.name)
         guard mode == .check, firstFill == nil || guards.isEmpty, let seal = plan.seal,
@@ -60,8 +61,8 @@ extension ExitDecision {
     /// The reason that is proposed for the ledger; the person may write a better one.
     private var reason: String { "the plan of run \(runID) was read and is right" }
 
-    /// Where most rows only gain values, guards that are sized for a night object rightly, and lifting
-    /// them is the wrong way.
+    /// Where most rows only gain values, guards that are sized for a run object rightly, and
+    /// lifting them is the wrong way.
     private var firstFill: String? {
         guard isFirstFill else { return nil }
         let others =
@@ -74,16 +75,16 @@ extension ExitDecision {
             + "\(commands.command("run", "backfill"))." + others
     }
 
-    /// Of most rows in scope nothing is corrected and something filled, or of most rows that a plan of
-    /// suspicious size would change.
+    /// Of most rows in scope nothing is corrected and something filled, or of most rows that a plan
+    /// of suspicious size would change.
     private var isFirstFill: Bool {
         if case .undo? = planned?.source { return false }
         return totals.filled > totals.inScope / 2
             || (totals.filled > changes / 2 && plan.breaches.contains(where: \.name.isAboutSize))
     }
 
-    /// How to get past the guards of a first fill that do not object to its size: they hold in the job
-    /// for it, too.
+    /// How to get past the guards of a first fill that do not object to its size: they hold in the
+    /// job for it as well.
     private var pastFirstFill: String? {
         let others = plan.breaches.map(\.name).filter { !$0.isAboutSize }
         guard firstFill != nil, !others.isEmpty else { return nil }
@@ -195,7 +196,7 @@ package struct PlannedEnding: Hashable, Sendable {
 
     /// Sentences for the person on call.
     ///
-    /// - Parameter commands: What they are told to give next.
+    /// - Parameter commands: The commands to give next.
     /// - Returns: In the order of importance.
     func messages(_ commands: RunCommands) -> [String] {
         var sentences: [String] = []

@@ -2,7 +2,7 @@ import Reconciliation
 import Subscriptions
 import Synchronization
 
-/// Watches the answers of a whole run for signs that it must not go on.
+/// Watches the answers of a whole run for signs that it must not continue.
 final class AnswerTally: Sendable {
     private struct State {
         var answered = 0
@@ -58,7 +58,7 @@ final class AnswerTally: Sendable {
         }
     }
 
-    /// Notes whether an answer that names its app names the one that was asked about.
+    /// Notes whether an answer that names its app names the app for which Apple was asked.
     func note<Answer>(identityIn lookup: Lookup<Answer>, of app: AppIdentity) {
         switch lookup {
         case .answered: note(identityAgrees: true, rejected: [], of: app)
@@ -138,7 +138,7 @@ final class AnswerTally: Sendable {
         state.withLock { $0.verificationFailures += failures }
     }
 
-    /// The reason to end the run now; `nil` while it may go on.
+    /// The reason to end the run now; `nil` while it may continue.
     var verdict: RunEnd? {
         state.withLock { state in
             if state.undecodableInARow >= RunLimits.undecodableInARow {
@@ -158,8 +158,8 @@ final class AnswerTally: Sendable {
 
 /// The apps that Apple refuses to talk about in this run, with what the person on call should know.
 ///
-/// A key is revoked, or an app is entered wrongly, for one app; so only the calls of that app end. The
-/// run itself ends when no app that it is about can be asked any more.
+/// A key is revoked, or an app is entered wrongly, for one app; so only the calls of that app end.
+/// The run itself ends when no app that it is about can be asked any more.
 final class AppRefusals: Sendable {
     private let apps: Set<AppIdentity>
     private let refused = Mutex<[AppIdentity: AppRefusal]>([:])
@@ -172,7 +172,7 @@ final class AppRefusals: Sendable {
     /// The likely reason of Apple's refusal, by app; empty where no app is refused.
     var reasons: [AppIdentity: AppRefusal] { refused.withLock { $0 } }
 
-    /// The reason to end the run; `nil` while it may go on with other apps.
+    /// The reason to end the run; `nil` while it may continue with other apps.
     ///
     /// Where some keys are refused and other apps not known, the end is that of the keys; both
     /// statuses hold.
@@ -236,7 +236,7 @@ package struct AppRefusal: Hashable, Sendable {
 }
 
 /// An app's connection that ends by itself: from a refusal of Apple's on, nothing about the app is
-/// answered and no call is made, while the others go on.
+/// answered and no call is made, while the others continue.
 struct RefusableAppStore: AppStore {
     let store: any AppStore
     let refusals: AppRefusals

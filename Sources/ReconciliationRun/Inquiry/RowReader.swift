@@ -15,7 +15,7 @@ struct RowReader: Sendable {
         try await withNotes(await store.rows(holding: originalTransactionIDs))
     }
 
-    /// The rows of these ids that stand under apps which this run does not read, by id.
+    /// The rows of these ids that are stored under apps which this run does not read, by id.
     func rowsOfUnreadApps(
         holding originalTransactionIDs: [String]
     ) async throws(StoreError) -> [String: SubscriptionKey] {
@@ -31,8 +31,8 @@ struct RowReader: Sendable {
         return held.map { ScopedRow($0, notes[$0.row.key] ?? RowNotes()) }
     }
 
-    /// The rows that stand under ids of later transactions of these original transaction ids, as far
-    /// as an earlier look found any; by true original id.
+    /// The rows that are stored under ids of later transactions of these original transaction ids,
+    /// as far as an earlier look found any; by true original id.
     func aliasRows(
         of originalTransactionIDs: [String], in app: AppIdentity
     ) async throws(StoreError) -> [String: [SubscriptionKey]] {

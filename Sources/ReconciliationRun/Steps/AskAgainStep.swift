@@ -5,7 +5,7 @@ import Subscriptions
 /// Asks once more, at the end, about the rows that Apple had a fault with.
 ///
 /// That is 5000000 and every other failure of a single question. They come last, so that they never
-/// stand in the way of the others.
+/// are in the way of the others.
 struct AskAgainStep {
     let context: RunContext
 
@@ -24,7 +24,7 @@ struct AskAgainStep {
                 .filter { wanted.contains($0.row.key) }
             guard !rows.isEmpty else { continue }
             var subjects: [AskedPage.Subject] = []
-            // A run that goes on with another's pass may find another table.
+            // A run that resumes another's pass may find another table.
             var excluded: [RowOutcome] = []
             for row in rows {
                 guard let app = appToAsk(about: row.row, policy: context.job.policy) else {
@@ -50,7 +50,7 @@ struct AskAgainStep {
 /// Asks each app one question that Apple answered before, at the beginning of a run that continues
 /// another one.
 ///
-/// Perhaps only ids that fail are left of a pass. Without a single answer beside them they would
+/// Perhaps only ids that fail are left of a pass. Without a single answer next to them they would
 /// look like an outage, and the run would wait for its end.
 struct KnownAnswerStep {
     let context: RunContext

@@ -3,11 +3,11 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and judges
-/// what now stands in the database.
+/// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and checks
+/// what now is in the database.
 ///
 /// The rest of a plan is only written when they all agree. The choice is stored before anything is
-/// written, so a run that goes on with a killed one looks at the same rows.
+/// written, so a run that resumes a killed one looks at the same rows.
 struct CanaryStep {
     let context: RunContext
     /// How many subscriptions.
@@ -41,8 +41,8 @@ struct CanaryStep {
         return .agrees(subscriptions: rows.count)
     }
 
-    /// Writes until so many subscriptions are corrected, or the plan has no more: a row that moved
-    /// or that the database refuses proves nothing, and another takes its place.
+    /// Writes until so many subscriptions are corrected, or the plan has no more: a row that
+    /// changed or that the database refuses proves nothing, and another takes its place.
     private func write() async throws -> [CanaryRow] {
         let (store, pass, header) = (context.store, context.pass, context.header)
         while true {
@@ -62,10 +62,10 @@ struct CanaryStep {
         var end: RunEnd?
     }
 
-    /// Asks about the rows as they stand now.
+    /// Asks about the rows as they are now.
     ///
-    /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep this
-    /// look away from them.
+    /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep
+    /// this look away from them.
     private func lookAgain(
         at rows: [CanaryRow]
     ) async throws -> Look {

@@ -15,7 +15,7 @@ struct NotificationReading {
 
     /// How many notifications were read.
     private(set) var notifications = 0
-    /// How many of them could not be judged, because revocation could not be learned.
+    /// How many of them could not be checked, because revocation could not be learned.
     private(set) var undetermined = 0
     /// How many of them did not verify.
     private(set) var unverifiable = 0
@@ -48,7 +48,8 @@ struct NotificationReading {
                         end = end ?? RunEnd(thrown: error)
                     }
                 }
-                // Do not wait for a call, or a pause of the quota, whose result is no longer needed.
+                // Do not wait for a call, or a pause of the quota, whose result is no longer
+                // needed.
                 if end != nil { group.cancelAll() }
             }
         }
@@ -118,8 +119,8 @@ struct NotificationReading {
 extension NotificationWindow {
     /// A day each, at most 64, together the whole window.
     ///
-    /// Neighbours overlap by a millisecond or two, because Apple does not say whether a window contains
-    /// its first and its last.
+    /// Neighbours overlap by a millisecond or two, because Apple does not say whether a window
+    /// contains its first and its last.
     package var slices: [NotificationWindow] {
         let length = max(0, end.milliseconds(since: start))
         let count = min(64, max(1, (length - 1) / Milliseconds.perDay + 1))
@@ -132,8 +133,9 @@ extension NotificationWindow {
     }
 }
 
-/// Sorts the subscriptions that notifications name: those whose row agrees with the signed statement
-/// in the notification are settled by it, without a call; about the others Apple must be asked.
+/// Sorts the subscriptions that notifications name: those whose row agrees with the signed
+/// statement in the notification are settled by it, without a call; about the others Apple must be
+/// asked.
 struct NotifiedSubscriptions {
     let context: RunContext
     let app: AppIdentity
@@ -179,7 +181,7 @@ struct NotifiedSubscriptions {
         return newest
     }
 
-    /// Whether the row was judged by a statement of Apple's that is not older.
+    /// Whether the row was checked by a statement of Apple's that is not older.
     private static func isPast(_ notification: RecordedNotification, for row: ScopedRow) -> Bool {
         guard let known = row.check?.check.signedDate else { return false }
         return known >= notification.statedDate
@@ -187,7 +189,7 @@ struct NotifiedSubscriptions {
 
     /// The match, where the statement of the notification leaves nothing to ask, report or write.
     ///
-    /// A job that covers every row asks about every row.
+    /// A job that covers every row checks every row.
     private func agreement(
         of row: ScopedRow, with notification: RecordedNotification, policy: Policy
     ) -> RowOutcome? {

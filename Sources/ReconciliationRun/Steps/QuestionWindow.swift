@@ -15,8 +15,8 @@ protocol QuestionSource: Sendable {
 ///
 /// A question that is slow, or is tried again, delays only itself: others take its place in
 /// the window. Only questions about the same customer, or the same Apple Account, wait for each
-/// other, because the first answer usually settles the rest. What was judged is staged when a batch
-/// is full or a second old, so a killed run loses no more than that and what was in flight.
+/// other, because the first answer usually settles the rest. What was checked is staged when a
+/// batch is full or a second old, so a killed run loses no more than that and what was in flight.
 struct QuestionWindow {
     let context: RunContext
 
@@ -146,8 +146,8 @@ private struct Window<Source: QuestionSource> {
             waiting += groups.map { Customer($0, page: pages) }
             done += page.rows - page.subjects.count
             asked.batch.outcomes += page.settled
-            // Not asked until `AskAgainStep`; should the run not come so far, they were not reached,
-            // and are asked in their turn the next time.
+            // Not asked until `AskAgainStep`; should the run not come so far, they were not
+            // reached, and are asked in their turn the next time.
             asked.batch.outcomes += page.putOff.map {
                 RowOutcome(key: $0, verdict: .undecided(.deadline))
             }
@@ -215,7 +215,7 @@ struct QuestionPage: Sendable {
     var settled: [RowOutcome] = []
     /// The rows that failed in the run before and are checked at the end.
     var putOff: [SubscriptionKey] = []
-    /// Where the walk goes on once the whole page was asked about.
+    /// Where the walk continues once the whole page was checked.
     var walkedThrough: SubscriptionKey?
 
     /// A row, or a subscription without a row, and why Apple is asked about it.
@@ -269,8 +269,8 @@ struct QuestionSorting {
 
     /// Returns the rows that failed in the run before.
     ///
-    /// They come last: they may be at fault themselves, and nothing that can be checked must wait for
-    /// them.
+    /// They come last: they may be at fault themselves, and nothing that can be checked must wait
+    /// for them.
     private func failedLastTime(
         among keys: [SubscriptionKey]
     ) async throws -> Set<SubscriptionKey> {
@@ -290,7 +290,7 @@ struct AskedPage: Sendable {
         var reason: QuestionReason?
     }
 
-    /// Whose subscriptions are asked about one after the other: the first answer usually settles
+    /// Whose subscriptions are checked one after the other: the first answer usually settles
     /// the rest.
     enum Payer: Hashable, Sendable {
         case customer(String)
@@ -299,7 +299,7 @@ struct AskedPage: Sendable {
     }
 
     var batch = StagedBatch()
-    /// Set when asking must end; the batch still holds what was judged before.
+    /// Set when asking must end; the batch still holds what was checked before.
     var end: RunEnd?
 
     /// Asks for all subjects; those of one customer one after the other, because the first answer

@@ -3,14 +3,14 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Asks what stands on the agenda, the most urgent first, page by page.
+/// Asks what is on the queue, the most urgent first, page by page.
 struct QueueStep: QuestionSource {
     let context: RunContext
     let part: QueuePart
-    /// Whether only rows that we hold are asked about, or only what we do not hold.
+    /// Whether only rows that we hold are checked, or only what we do not hold.
     ///
-    /// A subscription that a notification named and no row holds comes last: an answer about another
-    /// one may show that it is held under another id.
+    /// A subscription that a notification named and no row holds comes last: an answer about
+    /// another one may show that it is held under another id.
     let held: Bool
     /// How many questions there are, for people who watch.
     var total: Int?
@@ -72,7 +72,7 @@ struct QueueStep: QuestionSource {
         let named = unheld.filter { $0.reason == .notification }
         let elsewhere = try await context.store.heldUnderOtherIDs(
             among: named.map(\.key), in: context.pass)
-        // Nor is a row that was deleted since anybody's question any more.
+        // A row that was deleted since needs no question either.
         let gone = unheld.filter { $0.reason != .notification || elsewhere.contains($0.key) }
         if !gone.isEmpty {
             try await context.stage(
@@ -90,9 +90,9 @@ struct ScheduleStep {
     let settings: DeltaSettings
 
     /// Finds out which rows were due, where a run ended before it came to that: its report counts
-    /// them as not judged, and a retry asks about them.
+    /// them as not checked, and a retry checks them.
     ///
-    /// Where they cannot be read any more, the report tells of those alone that were owed before.
+    /// Where they cannot be read any more, the report lists only those that were pending before.
     static func countWhatIsLeft(in context: RunContext, after end: RunEnd) async {
         switch end {
         case .completed, .store: return

@@ -5,7 +5,7 @@ package import Subscriptions
 
 /// Reads one app's notification history from its watermark, and stores what never arrived.
 ///
-/// Every subscription that it names is settled by its own signed statement, or comes on the agenda.
+/// Every subscription that it names is settled by its own signed statement, or comes on the queue.
 struct RecoverStep {
     let context: RunContext
     let app: AppIdentity
@@ -16,8 +16,8 @@ struct RecoverStep {
         var shortfall: String?
         /// Whether the reading is tried once more at the end of the run.
         var mayComeLater = false
-        /// How many notifications the history held, also such as did not verify; `nil` where it was not
-        /// read to its end.
+        /// How many notifications the history held, also such as did not verify; `nil` where it was
+        /// not read to its end.
         var notifications: Int?
         /// How many of them did not verify.
         var unverifiable = 0
@@ -210,12 +210,12 @@ package struct RecoveryWindow: Hashable {
 
     /// Where the history counts as read after this run.
     ///
-    /// An entry that does not verify may be a genuine notification that was damaged on its way, so the
-    /// watermark waits for it. It waits for days and not for ever: an entry that never verifies must
-    /// not make every later night read half a year.
+    /// An entry that does not verify may be a genuine notification that was damaged on its way, so
+    /// the watermark waits for it. It waits for days and not for ever: an entry that never verifies
+    /// must not make every later run read half a year.
     ///
     /// - Parameter unverifiable: How many entries of the window did not verify.
-    /// - Returns: Behind which nothing is left to be read again, but for the overlap.
+    /// - Returns: Behind which nothing is left to be read again, except for the overlap.
     package func watermark(afterReading unverifiable: Int) -> Timestamp {
         guard unverifiable > 0 else { return readThrough }
         let oldest = readThrough.adding(
@@ -233,7 +233,7 @@ package struct RecoveryWindow: Hashable {
     }
 }
 
-/// Decides, page by page, how a sweep through the notification history goes on.
+/// Decides, page by page, how a sweep through the notification history continues.
 ///
 /// It cannot loop and cannot end early unnoticed: a repeated token, an empty page that promises
 /// more, and more pages than the limit all end it as not finished.

@@ -26,22 +26,23 @@ struct RunContext: Sendable {
 
     var rows: RowReader { RowReader(store: store) }
 
-    /// Whether a row may be settled by the statement in a notification: not where every row is to be
-    /// asked about.
+    /// Whether a row may be settled by the statement in a notification: not where every row is to
+    /// be checked.
     var settlesByNotification: Bool {
         if case .delta = job.coverage { true } else { !job.steps.contains(.walk) }
     }
 
-    /// The reason to stop asking before the next page; `nil` while it may go on.
+    /// The reason to stop asking before the next page; `nil` while it may continue.
     var reasonToEnd: RunEnd? { reasonToStop ?? (clock.isPastDeadline ? .deadline : nil) }
 
-    /// The reason to stop asking, apart from the deadline, which only counts where questions are left.
+    /// The reason to stop asking, apart from the deadline, which only counts where questions are
+    /// left.
     var reasonToStop: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }
         return tally.verdict ?? outage
     }
 
-    /// Set when no app can be asked any more; as long as one can, a night makes progress.
+    /// Set when no app can be asked any more; as long as one can, a run makes progress.
     var outage: RunEnd? {
         let asked = appStores.values.filter { !refusals.isRefused($0.app) }
         let outages = asked.compactMap { $0.outage() }
@@ -58,7 +59,7 @@ struct RunContext: Sendable {
         return context
     }
 
-    /// Stores what was judged; a failure ends the run.
+    /// Stores what was checked; a failure ends the run.
     func stage(_ batch: StagedBatch) async throws {
         try await store.stage(batch, in: pass, run: header)
     }
@@ -66,8 +67,8 @@ struct RunContext: Sendable {
 
 /// Thrown by a step that must end the asking.
 ///
-/// A step throws this, the store's `StoreError`, or Apple's `RunStop`; `RunEnd(thrown:)` makes the end of the
-/// run from each.
+/// A step throws this, the store's `StoreError`, or Apple's `RunStop`; `RunEnd(thrown:)` makes the
+/// end of the run from each.
 struct RunInterruption: Error {
     let end: RunEnd
 }

@@ -5,7 +5,8 @@ import Subscriptions
 /// Walks the stored rows in key order, page by page; each page is staged with the walk's position,
 /// so that a killed run loses one page of calls and nothing else.
 ///
-/// A walk that takes several nights is one round: what an earlier run of it has judged is left out.
+/// A walk that takes several runs is one round: what an earlier run of it has checked is left
+/// out.
 struct WalkStep: QuestionSource {
     let context: RunContext
     private var position: SubscriptionKey?
@@ -41,8 +42,8 @@ struct WalkStep: QuestionSource {
         return questions
     }
 
-    /// The rows of a page that neither the pass nor an earlier run of the round has settled, with
-    /// what is noted about them.
+    /// The rows of a page that neither the pass nor an earlier run of the full scan has settled,
+    /// with what is noted about them.
     private func unsettled(among page: [StoredSubscription]) async throws -> [ScopedRow] {
         let settled = try await context.store.settled(
             among: page.map(\.row.key), in: context.pass)

@@ -28,7 +28,8 @@ struct LedgerTrail {
             return pages.last { $0.numbers.contains(number) }?.entry(number)
         }
 
-        /// Whether any of them has this hash: what was not declared yet stands beside what followed.
+        /// Whether any of them has this hash: a loss that was not declared yet is next to the
+        /// entries that followed.
         func has(_ number: Int64, hash: String) -> Bool {
             if declarations[number]?.text("ledger_hash")?.isSame(as: hash) == true { return true }
             return pages.contains { page in
@@ -56,7 +57,7 @@ struct LedgerTrail {
     var counted = CountedTrail()
     /// Declared breaks that have not been reached.
     private(set) var declared: [DeclaredBreak]
-    /// Losses of entries that nobody declared.
+    /// Losses of entries that were not declared.
     private(set) var undeclared: [UndeclaredBreak] = []
     /// The number of the newest entry so far; `nil` before the first, or where only its hash is
     /// known.
@@ -182,7 +183,7 @@ struct LedgerTrail {
             : "its ledger_head has moved, but corrections.jsonl lists no entry of this run"
     }
 
-    /// Skips a run whose entries cannot be read; `nil` when its head is unknown, too.
+    /// Skips a run whose entries cannot be read; `nil` when its head is unknown as well.
     mutating func skip(toHead head: String?) {
         hash = head
         number = nil
@@ -206,7 +207,7 @@ struct LedgerTrail {
     }
 }
 
-/// A loss of ledger entries that nobody declared.
+/// A loss of ledger entries that was not declared.
 package struct UndeclaredBreak: Hashable, Sendable {
     /// The hash of the last entry that is left.
     package var keptHash: String

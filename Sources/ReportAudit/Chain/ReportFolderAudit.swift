@@ -161,7 +161,7 @@ struct ReportFolderAudit {
     /// recorded is the reason.
     ///
     /// Who removed them is nowhere recorded: what is older than the retention may have been removed
-    /// by hand, too.
+    /// by hand as well.
     private mutating func noteFront(_ chain: RunChain, _ index: IndexFile?) {
         guard let first = chain.links.first, let previous = first.manifest.previous,
             let newest = chain.links.last
@@ -294,7 +294,8 @@ struct ReportFolderAudit {
         }
     }
 
-    /// Who copies a report folder to where links cannot stand gets a copy of the newest run in its place.
+    /// Who copies a report folder to where links cannot stand gets a copy of the newest run in its
+    /// place.
     private mutating func checkCopy(of newest: RunChain.Link, at path: String) {
         guard let seal = try? FileSeal.ofFile(at: path + "/" + FileCheck.manifest),
             seal.sha256 == newest.manifest.digest
@@ -374,7 +375,7 @@ struct IndexFile {
         }
     }
 
-    /// Whether a field names every narrowing of a run; it is empty when there is none.
+    /// Whether a field names every filter of a run; it is empty when there is none.
     private static func says(_ field: String, scope: JSONValue?) -> Bool {
         guard let scope, !scope.isNull else { return field.isEmpty }
         let text = scope.elements.compactMap(\.text).joined(separator: "; ")
@@ -473,7 +474,7 @@ struct RunChain {
 
     /// Runs that began before the one that they follow, by their clocks.
     ///
-    /// A clock that was set back is no sign of tampering: the order of the chain is that of its
+    /// A clock that was set back is not a sign of tampering: the order of the chain is that of its
     /// digests. Because of the lock a run begins only after the previous one has ended. A rehearsal
     /// has a clock of its own.
     var reversals: [(folder: String, before: String)] {

@@ -165,7 +165,7 @@ final class EvidenceFile {
         var tombstones = 0
         /// Tombstones that are dated after the run had ended.
         var datedLater = 0
-        /// Where lines stand; `nil` where they are not in order.
+        /// The positions of lines; `nil` where they are not in order.
         var guide: DigestGuide? = DigestGuide()
     }
 
@@ -179,7 +179,7 @@ final class EvidenceFile {
     /// Checks that each line is a payload with its digest, or a tombstone, in order; reports
     /// problems.
     ///
-    /// - Returns: The number of tombstones, and where lines stand.
+    /// - Returns: The number of tombstones, and the positions of lines.
     static func check(
         folder: String, endOfRun: Timestamp?, _ report: (_ line: Int, _ text: String) -> Void
     ) throws(UnreadableFile) -> Checked {

@@ -2,12 +2,12 @@ import JSONWebSignature
 
 /// One record of a CSV file: its bytes, and where its fields end.
 ///
-/// A report has some sixteen such lines for a correction, which repeat each other but for three
-/// fields, so a field becomes a text only where somebody asks for it.
+/// A report has some sixteen such lines for a correction, which repeat each other except for three
+/// fields, so a field becomes a text only where a caller asks for it.
 struct CSVRecord {
     private static let quote = UInt8(ascii: "\"")
 
-    /// The columns of the file; a name counts where it stands first.
+    /// The columns of the file; the first place of a name counts.
     private let columns: [String]
     private let bytes: [UInt8]
     /// For each field one past its last byte, which is its comma's place.
@@ -60,7 +60,7 @@ struct CSVRecord {
     /// Whether a field has a JSON value; see `CSVField`.
     func agrees(_ index: Int, with value: JSONValue?) -> Bool {
         guard let value, !value.isNull else { return raw(index).isEmpty }
-        // Most texts stand here as they stand there; the others are taken apart.
+        // Most texts are spelled alike in both files; the others are parsed.
         if let text = value.textBytes, raw(index).hasSameBytes(as: text),
             !text.contains(where: { $0 == Self.quote || $0 == 0 })
         {
@@ -69,8 +69,8 @@ struct CSVRecord {
         return CSVField.agrees(field(index), with: value)
     }
 
-    /// The first column whose field has not the value of the member with its name; a column without one
-    /// is of a later version.
+    /// The first column whose field has not the value of the member with its name; a column without
+    /// one is of a later version.
     func firstColumn(
         unlike record: JSONRecord, among isWanted: (String) -> Bool = { _ in true }
     ) -> String? {
@@ -116,7 +116,7 @@ struct CSVRecord {
 final class CSVRecords {
     private let lines: LineFile
     let columns: [String]
-    /// A record that was looked at and not yet returned.
+    /// A record that was checked and not yet returned.
     private var ahead: CSVRecord?
 
     init(_ path: String) throws(UnreadableFile) {

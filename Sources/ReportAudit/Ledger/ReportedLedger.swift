@@ -52,7 +52,7 @@ package struct ReportedLedger {
     /// The number of the newest entry, where it is known.
     package var number: Int64? { trail.number }
 
-    /// Losses of ledger entries that nobody declared.
+    /// Losses of ledger entries that were not declared.
     package var breaks: [UndeclaredBreak] { trail.undeclared }
 
     /// The hash of an entry; `nil` where no report shows it.

@@ -3,10 +3,11 @@ import Subscriptions
 
 /// Checks `business.jsonl` line by line, together with `business.csv`.
 ///
-/// The counts themselves are of notifications of many nights, so that no single report proves them. What
-/// it says of one day must be what it says of that day elsewhere, and a day that was not read states no
-/// zero. Earlier versions called a day `not` of which a run had counted a part before it was stopped;
-/// nothing in a report tells such a version from this one, so a number above zero passes there.
+/// The counts themselves are of notifications of many runs, so that no single report proves them.
+/// What it says of one day must be what it says of that day elsewhere, and a day that was not read
+/// states no zero. Earlier versions called a day `not` of which a run had counted a part before it
+/// was stopped; nothing in a report tells such a version from this one, so a number above zero
+/// passes there.
 struct BusinessCheck {
     static let name = "business.jsonl"
     private static let csvName = "business.csv"
@@ -15,7 +16,8 @@ struct BusinessCheck {
     let folder: String
     let problems: RunProblems
 
-    /// Days of one series that came before: what was counted, `nil` where the day was not read whole.
+    /// Days of one series that came before: what was counted, `nil` where the day was not read
+    /// whole.
     private typealias Days = [Int64: Int64?]
 
     /// - Parameter counts: Gets the sums of each day by app and event.

@@ -2,13 +2,13 @@ import JSONWebSignature
 
 /// Numbers of a count by status or by currency: `rows 1`, `periods EUR`, `amount EUR`.
 ///
-/// Only what is not zero stands in it, so that equal counts are equal.
+/// Only counts other than zero are in it, so that equal counts are equal.
 typealias ControlNumbers = [String: Int64]
 
 /// Checks the control totals of a summary.
 ///
-/// Whether each count comes to the next, and whether they are what the other files say. Reports of older
-/// versions, and of runs that counted nothing, have none.
+/// Whether each count comes to the next, and whether they are what the other files say. Reports of
+/// older versions, and of runs that counted nothing, have none.
 struct ControlCheck {
     static let name = "control_totals"
 
@@ -111,7 +111,7 @@ struct ControlCheck {
         }
     }
 
-    /// Each judged row stands once on each side; how many there are.
+    /// How many rows were checked: each is once on each side.
     private func checkJudged(_ app: JSONRecord, _ key: [String]) -> Int64 {
         let judged = app.record("judged")
         let rows = ["ours_before", "apple", "ours_after"].map { side in
@@ -157,7 +157,8 @@ struct ControlCheck {
         return numbers.filter { $0.value != 0 }
     }
 
-    /// Whether several counts come to another; an amount at the end of what 64 bits hold is not judged.
+    /// Whether several counts come to another; an amount at the end of what 64 bits hold is not
+    /// checked.
     private static func isSum(_ parts: [ControlNumbers], _ whole: ControlNumbers) -> Bool {
         let names = parts.reduce(into: Set(whole.keys)) { $0.formUnion($1.keys) }
         return names.allSatisfy { name in
@@ -168,8 +169,8 @@ struct ControlCheck {
         }
     }
 
-    /// Whether neither this number nor a sum of a few such can have met the end of what 64 bits hold,
-    /// where whoever added up stops.
+    /// Whether neither this number nor a sum of a few such can have met the end of what 64 bits
+    /// hold, where the run that added up stops.
     fileprivate static func isExact(_ number: Int64) -> Bool {
         (-(Int64(1) << 60)...(Int64(1) << 60)).contains(number)
     }
@@ -180,7 +181,7 @@ struct ControlCheck {
 struct CorrectedTotals {
     /// By app, as bundle id and environment.
     private(set) var numbers: [[String]: ControlNumbers] = [:]
-    /// Whether a period's price or currency was changed and the other left: that one stands in the row.
+    /// Whether a period's price or currency was changed and the other left: that one is in the row.
     private(set) var leavesPricesOpen = false
     /// Whether a sum came near the end of what 64 bits hold, where the order of adding up counts.
     private(set) var meetsTheEnd = false

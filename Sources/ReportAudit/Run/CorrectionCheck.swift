@@ -5,7 +5,7 @@ struct CorrectionCheck {
     static let name = "corrections.jsonl"
 
     let folder: String
-    /// Whether the run was not to write: then its CSV goes on with what it would change.
+    /// Whether the run was not to write: then its CSV continues with what it would change.
     let isCheck: Bool
     let statements: StatementCheck
     /// Whether the manifest names `derivations.jsonl`.
@@ -35,7 +35,7 @@ struct CorrectionCheck {
                 problems.add(Self.name, line: lines.lineNumber, "it is not a ledger entry")
                 continue
             }
-            // Those of a killed run stand here, too.
+            // Those of a killed run are here as well.
             if problems.isOfRun(entry) { changed.take(entry) }
             let before = problems.count
             let erasedBefore = audit.onErased
@@ -58,7 +58,7 @@ struct CorrectionCheck {
         derivations.checkEnd()
     }
 
-    /// The CSV file of a check goes on with the plan, line by line and without ledger entries.
+    /// The CSV file of a check continues with the plan, line by line and without ledger entries.
     ///
     /// Reports of versions that did not write it end before.
     private func checkPlanned(_ companions: Companions) throws(UnreadableFile) {
@@ -147,7 +147,7 @@ struct CorrectionCheck {
         }
     }
 
-    /// Checks that both other files end here, too.
+    /// Checks that both other files end here as well.
     private func checkEnds(_ companions: Companions) {
         companions.csv?.checkEnd(after: Self.name)
         do throws(UnreadableFile) {
@@ -208,11 +208,11 @@ struct UndoCheck {
 /// Holds `corrections.csv` against the corrections: it has a line for each changed field, in the
 /// order of their names.
 ///
-/// What only fills empty fields, or adds a period for the same reason, has no lines but one that counts
-/// them all. Reports of versions that listed them hold their lines.
+/// What only fills empty fields, or adds a period for the same reason, has no lines but one that
+/// counts them all. Reports of versions that listed them hold their lines.
 struct CorrectionCSVCheck {
     private static let name = "corrections.csv"
-    /// Columns that are no members of a correction.
+    /// Columns that are not members of a correction.
     private static let perField: Set<String> = ["field", "before", "after"]
 
     private let file: CSVRecords
@@ -248,9 +248,9 @@ struct CorrectionCSVCheck {
     /// - Parameters:
     ///   - correction: A ledger entry, or an item of the plan.
     ///   - line: Its line.
-    ///   - list: The file that it stands in.
-    ///   - derivation: What the line of its status states in that column; `nil` where that cannot be
-    ///     said.
+    ///   - list: The file that it is in.
+    ///   - derivation: What the line of its status states in that column; `nil` where that cannot
+    ///     be said.
     /// - Returns: The check of the rest; `nil` where the file cannot be read on.
     func check(
         _ correction: JSONRecord, line: Int, of list: String, derivation: String?
@@ -310,7 +310,7 @@ struct CorrectionCSVCheck {
         return self
     }
 
-    /// Whether a correction mends no finding and replaces no value.
+    /// Whether a correction fixes no finding and replaces no value.
     private static func onlyFills(
         _ correction: JSONRecord, _ old: JSONRecord?, _ new: JSONRecord?
     ) -> Bool {
@@ -342,7 +342,7 @@ struct CorrectionCSVCheck {
 
     /// Checks the line that counts the corrections without lines.
     ///
-    /// - Parameter list: The file in which they stand.
+    /// - Parameter list: The file that has them.
     /// - Returns: The check of the rest; `nil` where the file cannot be read on.
     func checkTotal(of list: String) -> CorrectionCSVCheck? {
         guard unlisted > 0 else { return self }

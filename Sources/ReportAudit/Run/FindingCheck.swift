@@ -17,7 +17,7 @@ struct FindingCheck {
 
     private final class Companions {
         var csv: CSVRecords?
-        /// `nil` for narrowed runs, which leave out findings.
+        /// `nil` for partial runs, which leave out findings.
         var notFound: CSVRecords?
     }
 
@@ -98,8 +98,8 @@ struct FindingCheck {
     }
 }
 
-/// Checks `derivations.jsonl`, which has a line for each status that was written on Apple's word,
-/// in the order of the corrections.
+/// Checks `derivations.jsonl`, which has a line for each status that was written on Apple's
+/// statement, in the order of the corrections.
 final class DerivationCheck {
     static let name = "derivations.jsonl"
     /// The column of `corrections.csv` that repeats the sentence of a line.
@@ -129,7 +129,7 @@ final class DerivationCheck {
     ///   - entry: The next ledger entry.
     ///   - outcome: What the check of its evidence gave.
     ///   - correctionLine: The entry's line in `corrections.jsonl`.
-    /// - Returns: What `corrections.csv` states beside the entry's status, an empty text for none;
+    /// - Returns: What `corrections.csv` states next to the entry's status, an empty text for none;
     ///   `nil` where that cannot be said.
     func check(
         _ entry: JSONRecord, _ outcome: StatementCheck.Outcome, correctionLine: Int
@@ -175,7 +175,7 @@ final class DerivationCheck {
         }
     }
 
-    /// The status that an entry writes on Apple's word.
+    /// The status that an entry writes on Apple's statement.
     private static func status(of entry: JSONRecord) -> Int64? {
         guard entry.text("table") == "subscriptions", !entry.states("undo_of") else { return nil }
         return entry.record("after")?.integer("status")

@@ -306,7 +306,7 @@ struct PeriodPrices {
 /// The apps that lines of a report may be about: those of its own manifest, and those of the runs
 /// that it follows.
 ///
-/// A finding stays open, and a correction can be taken back, after its app has been removed from the
+/// A finding stays open, and a correction can be reverted, after its app has been removed from the
 /// settings; the manifest names only what was configured. What a line says of such an app is held
 /// against its signed payload like any other.
 struct KnownApps {

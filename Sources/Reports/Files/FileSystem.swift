@@ -20,7 +20,7 @@ enum FileSystem {
         }
     }
 
-    /// A path without links; `nil` where nothing stands.
+    /// A path without links; `nil` where nothing is there.
     static func realPath(_ path: String) -> String? {
         guard let real = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(real) }
@@ -110,7 +110,7 @@ enum FileSystem {
         FileManager.default.contents(atPath: path).map { Array($0) }
     }
 
-    /// Seals a file of lines that somebody else wrote, reading it piece by piece.
+    /// Seals a file of lines that another writer wrote, reading it piece by piece.
     ///
     /// A last line without its line feed was torn while it was written, and is cut off: a report
     /// consists of whole lines.

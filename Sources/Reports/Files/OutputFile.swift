@@ -5,8 +5,8 @@ import Subscriptions
 /// A file being written: buffered, with digest, bytes and lines counted as they pass.
 ///
 /// Holds a buffer's worth of memory however long the file grows. Every fault of the disk is
-/// `ReportError.notWritten`. A file that may be packed is packed with gzip once it is large, and then
-/// has another name.
+/// `ReportError.notWritten`. A file that may be packed is packed with gzip once it is large, and
+/// then has another name.
 package struct OutputFile: ~Copyable {
     /// Bytes gathered before they are handed to the system.
     package static let bufferBytes = 128 * 1024
@@ -50,7 +50,7 @@ package struct OutputFile: ~Copyable {
         return FileDescriptor(owning: number)
     }
 
-    /// Begins a file that is no file: its bytes go to a closure, a buffer at a time.
+    /// Begins a file that is not a file: its bytes go to a closure, a buffer at a time.
     ///
     /// It ends with `handOnRest`; there is nothing to put on a disk and close.
     init(handingTo receive: @escaping ([UInt8]) throws(ReportError) -> Void) throws(ReportError) {
@@ -200,7 +200,7 @@ struct FileDescriptor: ~Copyable {
         self.number = number
     }
 
-    /// Writes all bytes; `nil` when done, else the error number.
+    /// Writes all bytes; `nil` when done, otherwise the error number.
     func write(_ bytes: [UInt8]) -> Int32? {
         unsafe bytes.withUnsafeBytes { buffer -> Int32? in
             var offset = 0
@@ -230,17 +230,18 @@ struct FileDescriptor: ~Copyable {
         return failed ? nil : bytes
     }
 
-    /// Drops everything from an offset on; `nil` when done, else the error number.
+    /// Drops everything from an offset on; `nil` when done, otherwise the error number.
     func cut(at bytes: Int) -> Int32? {
         ftruncate(number, bytes) == 0 ? nil : errno
     }
 
-    /// Waits until everything is on the disk; `nil` when done, else the error number.
+    /// Waits until everything is on the disk; `nil` when done, otherwise the error number.
     func synchronize() -> Int32? {
         fsync(number) == 0 ? nil : errno
     }
 
-    /// Closes it, and returns the error that the system reports only then; `nil` when there is none.
+    /// Closes it, and returns the error that the system reports only then; `nil` when there is
+    /// none.
     consuming func close() -> Int32? {
         let result = Glibc.close(number)
         let code = errno

@@ -14,10 +14,10 @@ package struct ReportFolder: Hashable, Sendable {
     package let directory: String
     package let runID: String
     private let day: String
-    /// The manifest that the report rests on where the report before it does not stand here.
+    /// The manifest that the report rests on where the report before it is not here.
     ///
     /// The chain is whole again when that report is put back. Until then `verify` takes it for one
-    /// whose front was deleted, or, where older reports stand here, for one with a hole.
+    /// whose front was deleted, or, where older reports are here, for one with a hole.
     package var earlierManifest: String?
 
     /// Makes the folder of a run, and removes what killed runs left.
@@ -51,14 +51,14 @@ package struct ReportFolder: Hashable, Sendable {
         return folder
     }
 
-    /// Refuses what is no link where the one to the newest run is to stand.
+    /// Refuses anything but a link in the place of the link to the newest run.
     static func refuseObstacle(at link: String) throws(ReportError) {
         guard [.nothing, .link].contains(FileSystem.entry(at: link)) else {
             throw .cannotCreate("\(link) is in the way of the link to the newest run; move it away")
         }
     }
 
-    /// Whether the report of a run stands under its final name.
+    /// Whether the report of a run is stored under its final name.
     ///
     /// The rename is what publishes a report: a run that is killed right after it has published.
     package static func isPublished(_ runID: String, in directory: String) -> Bool {
@@ -68,7 +68,7 @@ package struct ReportFolder: Hashable, Sendable {
         }
     }
 
-    /// The newest run whose report stands under its final name; `nil` where there is none.
+    /// The newest run whose report is published under its final name; `nil` where there is none.
     package static func newestRun(in directory: String) -> String? {
         let directory = directory.withoutTrailingSlashes
         let runs = FileSystem.names(in: directory).filter(\.isDay).flatMap { day in
@@ -78,7 +78,7 @@ package struct ReportFolder: Hashable, Sendable {
         return runs.max { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Where the run appends its structured log while it goes on.
+    /// Where the run appends its structured log while it is active.
     ///
     /// The log must be closed before `finish`, which seals it.
     package var logPath: String { partialPath + "/" + ReportFile.log }
@@ -93,12 +93,12 @@ package struct ReportFolder: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - record: The run.
-    ///   - context: What is stated beside it.
-    ///   - noteEnd: Notes the run's end, once everything that grows with the run is written; returns when it
-    ///     ended, or `nil` where the end is not noted again.
+    ///   - context: What is stated next to it.
+    ///   - noteEnd: Notes the run's end, once everything that grows with the run is written;
+    ///     returns when it ended, or `nil` where the end is not noted again.
     /// - Returns: What was published.
-    /// - Throws: `ReportError.notWritten` (exit 74) or `.record` (exit 70), or the `StoreError` of the
-    ///   record or of `noteEnd`, which has a status of its own; the folder stays `.partial`.
+    /// - Throws: `ReportError.notWritten` (exit 74) or `.record` (exit 70), or the `StoreError` of
+    ///   the record or of `noteEnd`, which has a status of its own; the folder stays `.partial`.
     package func finish(
         _ record: any RunRecord, context: ReportContext, noteEnd: () throws -> Timestamp? = { nil }
     ) throws -> FinishedReport {
@@ -126,7 +126,8 @@ package struct ReportFolder: Hashable, Sendable {
             record, summary, context: context, shownPath: shown + "/" + relativePath)
         var index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
-        // What grows with the rows is written, or read for the page, before the end: it is part of the run.
+        // What grows with the rows is written, or read for the page, before the end: it is part of
+        // the run.
         for file in ReportFile.all where !file.statesEnd {
             seals.append(try file.create(in: partialPath, from: source))
         }
@@ -186,12 +187,12 @@ package struct ReportFolder: Hashable, Sendable {
         }
     }
 
-    /// Where the folder of a run stands below the report folder.
+    /// The place of a run's folder below the report folder.
     static func relativePath(ofRun runID: String, started: Timestamp) -> String {
         started.utcDay + "/" + runID
     }
 
-    /// Where the folder stands once it is whole.
+    /// The folder's place once it is complete.
     package var publishedPath: String { finalPath }
 
     private var relativePath: String { day + "/" + runID }
@@ -205,7 +206,7 @@ package struct ReportFolder: Hashable, Sendable {
 }
 
 extension String {
-    /// `yyyy-MM-dd`: the folders in which runs are looked for; others are not ours.
+    /// `yyyy-MM-dd`: the folders in which runs are looked for; others are not trueup's.
     var isDay: Bool {
         utf8.count == 10
             && utf8.enumerated().allSatisfy { index, byte in
@@ -248,8 +249,9 @@ package struct FinishedReport: Hashable, Sendable {
 
 /// A stored run whose report is rendered again, with the bytes that it had first.
 ///
-/// It holds every file that is made from the stored run. The log is not among them: the database does
-/// not hold it, so `manifest.json` and `SHA256SUMS`, which state its digest, cannot be made either.
+/// It holds every file that is made from the stored run. The log is not among them: the database
+/// does not hold it, so `manifest.json` and `SHA256SUMS`, which state its digest, cannot be made
+/// either.
 package struct RenderedRun: Sendable {
     /// The names of the files, in the order in which `README.txt` names them.
     package static let fileNames = ReportFile.all.map(\.name)
@@ -262,7 +264,7 @@ package struct RenderedRun: Sendable {
     ///
     /// - Parameters:
     ///   - record: The stored run.
-    ///   - context: What the report stated beside it; its `shownDirectory` is the report folder.
+    ///   - context: What the report stated next to it; its `shownDirectory` is the report folder.
     /// - Throws: What reading the record throws.
     package init(_ record: any RunRecord, context: ReportContext) throws {
         let summary = try record.summary()
@@ -301,7 +303,7 @@ package struct RenderedRun: Sendable {
     /// Writes every file into a new folder.
     ///
     /// - Parameter directory: Must not exist.
-    /// - Throws: `.cannotCreate` (exit 73) where something stands there, `.notWritten` (exit 74), or
+    /// - Throws: `.cannotCreate` (exit 73) where something is there, `.notWritten` (exit 74), or
     ///   what reading the record throws.
     package func write(into directory: String) throws {
         let path = directory.withoutTrailingSlashes
@@ -319,7 +321,7 @@ package enum ReportFolderCheck {
     /// - Parameters:
     ///   - directory: The report folder; a run would make it where there is none.
     ///   - database: Whose run it would be; `nil` where it cannot be told.
-    ///   - now: When it would begin: reports stand in a folder for each day.
+    ///   - now: When it would begin: reports are in a folder for each day.
     /// - Throws: What a run would end with: `.cannotCreate`, `.otherDatabase` or `.busy`.
     package static func refuse(
         _ directory: String, for database: ReportingDatabase?, at now: Timestamp

@@ -6,10 +6,10 @@ import Subscriptions
 ///
 /// Two databases in one folder would remove each other's unfinished reports and break the chain of
 /// manifests. So the folder knows its database (`ReportFolderOwner`), and is locked by the kernel
-/// (flock(2)) while a run goes on: the lock of the database does not keep another database out.
+/// (flock(2)) while a run is active: the lock of the database does not keep another database out.
 package struct ReportFolderClaim: ~Copyable {
     static let lockName = ".lock"
-    /// Whoever can open the file can hold the lock.
+    /// A process that can open the file can hold the lock.
     private static let mode: mode_t = 0o600
     private static let noteBytesLimit = 4096
 
@@ -27,7 +27,7 @@ package struct ReportFolderClaim: ~Copyable {
 
     /// Takes the folder for a run.
     ///
-    /// A folder without a note of its database, which earlier versions left, is taken over by the
+    /// A folder without a note of its database, which earlier versions left, is adopted by the
     /// first that asks.
     ///
     /// - Parameters:
@@ -97,7 +97,7 @@ package struct ReportFolderClaim: ~Copyable {
         let named = known.map { "\($0) (\(owner.identity))" } ?? owner.identity
         let isSecond = known.map { FileSystem.isAnotherFile($0, than: database.path) } ?? false
         if owner.identity != database.identity {
-            // A database that was made anew before any correction was written has lost nothing.
+            // A database that was made again before any correction was written has lost nothing.
             let isBeginning = ReportFolderOwner.ledgerIsEmpty(in: directory)
             if !isSecond, replacing || isBeginning { return }
             throw .otherDatabase(
@@ -114,7 +114,8 @@ package struct ReportFolderClaim: ~Copyable {
                 + "of its own; if it takes the other's place, move that one away first.")
     }
 
-    /// Whether the lock was taken; one that is held is waited for only as long as a check of it takes.
+    /// Whether the lock was taken; one that is held is waited for only as long as a check of it
+    /// takes.
     private func lock(_ path: String) throws(ReportError) -> Bool {
         _ = fchmod(descriptor, Self.mode)
         for attempt in 0..<5 {

@@ -4,10 +4,10 @@ package import Subscriptions
 
 /// `index.csv` of the report folder: a line per run, and the end of the chain of manifests.
 ///
-/// A run that was killed after its folder got its final name stands on the disk but not in the
+/// A run that was killed after its folder got its final name is on the disk but not in the
 /// index. Such folders are taken up from their manifests, so that neither the index nor the chain
-/// gets a hole; a lost index is made anew the same way. A line that was cut is replaced by that of its
-/// manifest; where the run's folder is gone, too, the line is set aside.
+/// gets a hole; a lost index is made again the same way. A line that was cut is replaced by that of
+/// its manifest; where the run's folder is gone as well, the line is set aside.
 struct RunIndex {
     static let fileName = "index.csv"
     /// Where lines are kept that were cut and cannot be made again.
@@ -59,7 +59,7 @@ struct RunIndex {
         newestManifest = line.manifestDigest
     }
 
-    /// Writes the new index beside the old one.
+    /// Writes the new index next to the old one.
     func writeDraft() throws(ReportError) {
         var file = try OutputFile(creating: draftPath)
         try file.write(Line.table.csvHeader)
@@ -93,7 +93,8 @@ struct RunIndex {
             }
             // Perhaps only its end was lost.
             if isWhole { return keep(line) }
-            // A part of a run's id tells nothing: the runs that it may be of are taken up by themselves.
+            // A part of a run's id tells nothing: the runs that it may be of are taken up by
+            // themselves.
             if folders.isEmpty { damaged.append(line) }
             return
         }
@@ -108,7 +109,8 @@ struct RunIndex {
         newestManifest = String(fields[2])
     }
 
-    /// The folders of the runs whose line may have been cut: the run's id begins it, or is cut itself.
+    /// The folders of the runs whose line may have been cut: the run's id begins it, or is cut
+    /// itself.
     private func folders(behind line: String) -> [String] {
         let id = line.prefix { $0 != "," }
         return runFolders.filter { folder in
@@ -132,7 +134,8 @@ struct RunIndex {
             bytes: FileSystem.contents(of: directory + "/" + folder + "/" + ReportFile.manifest))
     }
 
-    /// Follows the chain of manifests from the last listed run; where it breaks off, the order of run ids.
+    /// Follows the chain of manifests from the last listed run; where it breaks off, the order of
+    /// run ids.
     private mutating func takeUpUnlisted() {
         var unlisted = runFolders.filter { !folders.contains($0) }.compactMap(manifest)
         while !unlisted.isEmpty {
@@ -162,7 +165,7 @@ extension RunIndex {
         var excluded: Int
         var findings: Int
         var correctionsApplied: Int
-        /// Every narrowing in words; empty when the whole job ran.
+        /// Every filter in words; empty when the whole job ran.
         var scope: [String]
         var toolVersion: String
 
@@ -228,7 +231,8 @@ struct StoredManifest {
     let previous: String?
     let line: RunIndex.Line
 
-    /// `nil` when there is no readable manifest: `trueup verify` says so, the index does without.
+    /// `nil` when there is no readable manifest: `trueup verify` says so, the index does
+    /// without.
     init?(folder: String, bytes: [UInt8]?) {
         guard let bytes,
             let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)),
@@ -378,8 +382,8 @@ package struct StoredNight: Sendable {
             case states = "finding_states"
         }
 
-        /// Whether no count is one that a run cannot have: the file is of another machine, and counts
-        /// are added.
+        /// Whether no count is one that a run cannot have: the file is of another machine, and
+        /// counts are added.
         var hasPossibleCounts: Bool {
             var counts = [totals.matched, totals.discrepant] + money.map(\.findings)
             counts += undecided.values

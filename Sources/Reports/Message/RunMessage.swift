@@ -12,7 +12,7 @@ package struct RunMessage: Hashable, Sendable {
         package var findings: Int
     }
 
-    /// A run that began and left no report to tell of it.
+    /// A run that began and left no report.
     package struct Unfinished: Hashable, Sendable {
         package var header: RunHeader
         /// Corrections that it wrote; `nil` where that is not known.
@@ -94,7 +94,7 @@ package struct RunMessage: Hashable, Sendable {
         link = nil
     }
 
-    /// Kinds that no earlier run has reported, the gravest first.
+    /// Kinds that no earlier run has reported, the most severe first.
     package var news: [News] {
         var counts: [FindingKind: News] = [:]
         for count in summary?.findings ?? [] where count.state == .new && count.findings > 0 {

@@ -14,19 +14,19 @@ package enum MetricsFile {
     /// The longest name in most file systems, less the characters around the apps.
     private static let longestApps = 120
 
-    /// Writes beside the file and renames, so that a reader meets the old figures or the new ones.
+    /// Writes next to the file and renames, so that a reader meets the old figures or the new ones.
     ///
-    /// An app stands in one file of a job, or its figures would count twice: older files of the same job
-    /// that are about one of the apps are removed, by a run for all apps every one. One for some apps
-    /// leaves the file of the whole job as it is: it may have been given by hand.
+    /// An app is in one file of a job, or its figures would count twice: older files of the same
+    /// job that are about one of the apps are removed, by a run for all apps every one. One for
+    /// some apps leaves the file of the whole job as it is: it may have been given by hand.
     ///
     /// - Parameters:
     ///   - text: The figures of one job.
     ///   - directory: The collector's folder; it must be there.
     ///   - job: Names the file: `trueup-JOB.prom`.
     ///   - apps: Those that the run was for alone, as `--app` takes them: `trueup-JOB@APPS.prom`.
-    /// - Throws: `ReportError.notWritten`; then the old file stands as it was, or an older one that is
-    ///   about the same apps could not be removed.
+    /// - Throws: `ReportError.notWritten`; then the old file is as it was, or an older one that
+    ///   is about the same apps could not be removed.
     package static func write(
         _ text: String, in directory: String, job: String, apps: [String] = []
     ) throws(ReportError) {
@@ -43,7 +43,7 @@ package enum MetricsFile {
         try removeOthers(than: name, in: directory, ofJob: job, apps: Set(apps))
     }
 
-    /// A job's name stands in a path, so it may not lead out of the folder.
+    /// A job's name is in a path, so it may not lead out of the folder.
     package static func name(ofJob job: String, apps: [String] = []) -> String {
         let scope = apps.isEmpty ? "" : beforeApps + plain(appsAlone: apps)
         return "trueup-\(plain(job))\(scope)\(suffix)"

@@ -4,10 +4,10 @@ import Subscriptions
 
 /// HTML as it is written: names are constants of the program, every value is escaped.
 ///
-/// There is no way to put a value into it unescaped: only a `StaticString`, which no value of a run can
-/// become, is taken as it is. Values of attributes always stand in double quotes.
+/// There is no way to put a value into it unescaped: only a `StaticString`, which no value of a
+/// run can become, is taken as it is. Values of attributes always are in double quotes.
 struct Markup {
-    /// A name, which the program knows, with a value, which may be anybody's.
+    /// A name, which the program knows, with a value, which may come from outside.
     struct Attribute {
         let name: StaticString
         let value: String
@@ -46,7 +46,7 @@ struct Markup {
         open(name, attributes)
     }
 
-    /// A shape of a drawing, which is closed at once.
+    /// A shape of a drawing: an element without content.
     mutating func shape(_ name: StaticString, _ attributes: [Attribute]) {
         open(name, attributes)
         bytes.append(contentsOf: "</\(name)>".utf8)
@@ -77,7 +77,8 @@ struct Markup {
         bytes.append(UInt8(ascii: ">"))
     }
 
-    /// Marks that show nothing, or turn the direction of what follows, are written out, as `inspect` does.
+    /// Marks that show nothing, or turn the direction of what follows, are written out, as
+    /// `inspect` does.
     private mutating func append(_ scalar: Unicode.Scalar) {
         switch scalar {
         case "&": bytes.append(contentsOf: "&amp;".utf8)
@@ -107,7 +108,7 @@ struct Markup {
 extension Markup {
     /// A column: its heading, and how its cells are set.
     struct Column {
-        /// Numbers stand at the right, dates and times on one line.
+        /// Numbers are at the right, dates and times on one line.
         enum Form { case text, number, date }
 
         let heading: String
@@ -127,13 +128,14 @@ extension Markup {
         }
     }
 
-    /// A table whose rows the closure adds with `row`; the caption is always there, for those who cannot
-    /// see where a table stands.
+    /// A table whose rows the closure adds with `row`; the caption is always there, for those who
+    /// cannot see where a table is.
     mutating func table(
         _ caption: String, _ columns: [Column], named name: String? = nil,
         _ rows: (inout Markup) -> Void
     ) {
-        // What scrolls must be reachable by keyboard; a landmark for each table would hide the others.
+        // What scrolls must be reachable by keyboard; a landmark for each table would hide the
+        // others.
         element(
             "div",
             [
@@ -173,7 +175,8 @@ extension Markup {
         lineFeed()
     }
 
-    /// A text that is never broken, so that it can be read, searched and copied: an id, a name of ours.
+    /// A text that is never broken, so that it can be read, searched and copied: an id, a name of
+    /// trueup's.
     mutating func kept(_ text: String) { element("span", [.named("keep")], text) }
 
     /// A section of the summary as a table, with the words of `summary.txt`.

@@ -7,7 +7,7 @@ struct PageBusiness {
 
     /// The most products of an app in a table of their own rows.
     private static let mostProducts = 40
-    /// The drawings of the nights are numbered from 1.
+    /// The drawings of the runs are numbered from 1.
     private static let firstDrawing = 1_000
 
     init(_ view: BusinessView) { self.view = view }

@@ -1,7 +1,7 @@
 import Subscriptions
 
-/// Control totals: how one count of the company's tables comes to the next, and both sides of what was
-/// judged.
+/// Control totals: how one count of the company's tables comes to the next, and both sides of what
+/// was checked.
 struct PageControl {
     let summary: RunSummary
 
@@ -18,7 +18,7 @@ struct PageControl {
         }
     }
 
-    /// Rows of apps that are not configured stand in our tables, too.
+    /// Rows of apps that are not configured are in our tables as well.
     private func heading(of app: AppControlTotals) -> String {
         let isConfigured = summary.header.apps.contains {
             $0.bundleID == app.bundleID && $0.environment.rawValue == app.environment
@@ -109,7 +109,8 @@ struct PageControl {
 
     // MARK: Prices
 
-    /// Where no period is held there is nothing to compare: a difference would look like lost money.
+    /// Where no period is held there is nothing to compare: a difference would look like lost
+    /// money.
     private func latestPrices(
         _ judged: JudgedTotals, holdsPeriods: Bool, to page: inout Markup
     ) {
@@ -175,14 +176,14 @@ struct PageControl {
 }
 
 extension AppControlTotals {
-    /// Whether a period of the app stood in the table at any count.
+    /// Whether a period of the app was in the table at any count.
     var holdsPeriods: Bool { !ControlSums.currencies(of: steps.map(\.sums)).isEmpty }
 
     /// A line of the way from one count to the next.
     struct Step {
         let name: String
         let sums: ControlSums
-        /// Whether it is added to the lines before; else it is their sum, and was counted.
+        /// Whether it is added to the lines before; otherwise it is their sum, and was counted.
         var isChange = true
     }
 

@@ -3,7 +3,7 @@ import Subscriptions
 /// The facts of a run that the page shows, read once from its record; it stays small, however long
 /// the lists.
 struct PageFacts {
-    /// The most lines of each list; the files beside the page have all.
+    /// The most lines of each list; the files next to the page have all.
     enum Limit {
         static let findings = 1_000
         static let corrections = 200
@@ -26,7 +26,7 @@ struct PageFacts {
     private(set) var customers: [SubscriptionKey: String] = [:]
     private(set) var withheld = AccessHarm()
     private(set) var unpaid = AccessHarm()
-    /// Rows whose status differs, by ours and Apple's.
+    /// Rows whose status differs, by the stored one and Apple's.
     private(set) var statuses: [StatusPair: Int] = [:]
     private(set) var undecided: [UndecidedReason: [UndecidedRow]] = [:]
     private(set) var notFound: [NotFoundAccount] = []
@@ -124,7 +124,8 @@ struct AccessHarm {
     private(set) var corrected = 0
     private(set) var kinds: [FindingKind: Int] = [:]
     private(set) var firstSeen: Timestamp?
-    /// Of them, those for which signed dates say since when at most, and the sum of these times until the run.
+    /// Of them, those for which signed dates say since when at most, and the sum of these times
+    /// until the run.
     private(set) var dated = 0
     private(set) var milliseconds: Int64 = 0
     private var last: SubscriptionKey?
@@ -158,7 +159,8 @@ extension Finding {
     }
 }
 
-/// Two sides of a status; what is no status of Apple's counts together, so that there are few pairs.
+/// Two sides of a status; what is not a status of Apple's counts together, so that there are few
+/// pairs.
 struct StatusPair: Hashable {
     let ours: String
     let apples: String

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// The lists of the page, each bounded, saying where all of it stands.
+/// The lists of the page, each bounded, saying which file has all of it.
 struct PageLists {
     let facts: PageFacts
 
@@ -175,7 +175,8 @@ struct PageLists {
             ? "the stored value was empty" : entry.kinds.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A value for people; what is not there is said, an empty text is seen, and a time is whole.
+    /// A value for people; a missing value is named, an empty text is visible, and a time is
+    /// complete.
     static func shown(_ value: FieldValue) -> String {
         switch value {
         case .null: "(none)"
@@ -192,10 +193,10 @@ struct PageLists {
 struct PageOpenFindings {
     let worst: WorstFindings
 
-    /// How much of a finding's id stands: the beginning, which `trueup acknowledge` takes.
+    /// How much of a finding's id is shown: the beginning, which `trueup acknowledge` accepts.
     static let idDigits = 12
     private static let evidenceDigits = 12
-    /// The longest id of a product or a customer that stands on one line.
+    /// The longest id of a product or a customer that is on one line.
     private static let mostKept = 40
 
     func append(to page: inout Markup) {
@@ -291,7 +292,8 @@ struct PageOpenFindings {
     }
 }
 
-/// The gravest of very many findings that nothing has resolved, never holding many more than it gives.
+/// The most severe of very many findings that nothing has resolved, never holding many more than it
+/// gives.
 struct WorstFindings {
     /// Findings that are open: neither corrected nor acknowledged.
     static let openStates: Set<FindingState> = [.new, .open, .recurring]

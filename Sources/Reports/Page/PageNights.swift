@@ -163,7 +163,7 @@ struct PageNights {
         }
     }
 
-    /// A day of the calendar; `night` is `nil` outside the nights that are shown.
+    /// A day of the calendar; `night` is `nil` outside the runs that are shown.
     private struct Cell {
         let day: String
         let night: PageHistory.Night?
@@ -226,13 +226,14 @@ extension EarlierRun {
     }
 }
 
-/// A drawing of one number over the nights, with the same in words.
+/// A drawing of one number from run to run, with the same in words.
 struct NightBars {
     /// The name of the counted thing, as the caption has it.
     let title: String
     /// The oldest first; `nil` where nothing ran or nothing was counted.
     let values: [(day: String, value: Int64?)]
-    /// The day of the first run that is known; days before it have no mark, as nothing is missing there.
+    /// The day of the first run that is known; days before it have no mark, as nothing is missing
+    /// there.
     let first: String
     /// How a value is written.
     let text: (Int64) -> String
@@ -273,7 +274,7 @@ struct NightBars {
         page.lineFeed()
     }
 
-    /// A bar; where there is no value a short mark below the line, so that it is no zero.
+    /// A bar; where there is no value a short mark below the line, so that it is not a zero.
     private func append(
         _ value: Int64?, at index: Int, of highest: Int64, to drawing: inout Markup
     ) {
@@ -316,7 +317,7 @@ struct NightBars {
     }
 }
 
-/// The nights of a job up to a run, a run a night.
+/// The nights of a job up to a run, a run a run.
 struct PageHistory {
     /// A UTC day and what ran.
     struct Night {
@@ -351,7 +352,7 @@ struct PageHistory {
         self.previous = previous
     }
 
-    /// The last nights for a chart.
+    /// The last runs for a chart.
     var recent: ArraySlice<Night> { nights.suffix(Self.chartNights) }
 
     /// Nights without a run since the first that has one.
@@ -386,7 +387,7 @@ extension EarlierRun {
         return [.ok, .findings, .incomplete, .guarded, .empty, .stale].contains(exitStatus)
     }
 
-    /// Of several runs of a day a whole one stands for it, else one that came to its end.
+    /// Of several runs of a day a whole one stands for it, otherwise one that came to its end.
     fileprivate var weight: Int { isWhole ? 2 : exitStatus != nil ? 1 : 0 }
 }
 

@@ -102,7 +102,7 @@ struct PageOpening {
         return sentences
     }
 
-    /// A notification that was recovered is no row that was written.
+    /// A notification that was recovered is not a row that was written.
     private var mended: String {
         let recovered = summary.findings.filter {
             $0.state == .corrected && [.notificationMissed, .notificationLost].contains($0.kind)
@@ -167,7 +167,7 @@ struct PageOpening {
             ("findings open", open.grouped, "\(new.grouped) of them new"),
             ("not checked", totals.undecidedCount.grouped, "never counted as a match"),
         ]
-        // Nobody asked for these to be left out, so the run is incomplete by them, too.
+        // No option asked to leave these out, so the run is incomplete by them as well.
         if let strangers = totals.excluded[.appNotConfigured], strangers > 0 {
             figures.append(("of no configured app", strangers.grouped, "never checked"))
         }
@@ -233,7 +233,7 @@ extension FixedWidthInteger {
 }
 
 extension RunCoverage {
-    /// Rows that nobody asked about; `nil` where that was not counted.
+    /// Rows that the run did not check; `nil` where that was not counted.
     ///
     /// What earlier versions stored tells only of rows that no reason named.
     var unasked: Int? { table?.notAsked ?? quiet.map { max(0, $0 - (sample?.drawn ?? 0)) } }
@@ -266,8 +266,8 @@ extension ReportFile {
 
 /// The report as one page that loads nothing: no script, no picture, no address.
 ///
-/// Its size is bounded, because every list is, so it is made in memory and then written. It says the
-/// same as `summary.txt`, in the same words, and nothing that changes after the run.
+/// Its size is bounded, because every list is, so it is made in memory and then written. It says
+/// the same as `summary.txt`, in the same words, and nothing that changes after the run.
 struct Page {
     let facts: PageFacts
 

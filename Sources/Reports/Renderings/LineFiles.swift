@@ -218,7 +218,7 @@ extension Table where Record == ReportedFinding {
 }
 
 extension Table where Record == UndecidedRow {
-    /// Rows that were not judged, with the reason.
+    /// Rows that were not checked, with the reason.
     static func undecided(in runID: String) -> Table {
         Table([
             ("run_id", { _ in .own(runID) }),

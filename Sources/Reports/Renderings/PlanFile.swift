@@ -18,7 +18,8 @@ extension ReportFile {
             context: source.context, to: &file)
     }
 
-    /// Writes the document of `plan.json` from what is stored of a plan, also before its first write.
+    /// Writes the document of `plan.json` from what is stored of a plan, also before its first
+    /// write.
     fileprivate static func writePlan(
         _ record: any RunRecord, of header: RunHeader, seal: PlanSeal?, context: ReportContext,
         to file: inout OutputFile
@@ -88,7 +89,7 @@ extension RunRecord {
 ///
 /// The first line is the head, then each item has a line of its own, and the last line closes the
 /// list and states the SHA-256 of all bytes before that line (`head -n -1 FILE | sha256sum`). A
-/// reader can therefore stream it, and finds out when somebody edited it.
+/// reader can therefore stream it, and finds out if it was edited.
 enum SealedList {
     /// Writes the document; `items` hands the text of each item to its argument, in order.
     static func write(

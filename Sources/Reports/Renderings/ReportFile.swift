@@ -27,12 +27,12 @@ struct ReportSource: Sendable {
 
     var runID: String { summary.header.runID }
 
-    /// Every narrowing in words, or null for the whole job: stated wherever a file has a head.
+    /// Every filter in words, or null for the whole job: stated wherever a file has a head.
     var scope: CanonicalJSON { summary.header.scope }
 }
 
 extension RunHeader {
-    /// Every narrowing in words, or null for the whole job.
+    /// Every filter in words, or null for the whole job.
     var scope: CanonicalJSON {
         narrowing.isEmpty ? .null : .array(narrowing.map(CanonicalJSON.string))
     }
@@ -40,14 +40,15 @@ extension RunHeader {
 
 /// One file of a report: its name, what it is for, and how it is written.
 ///
-/// A new rendering is a new file beside this one and a line in `all`.
+/// A new rendering is a new file next to this one and a line in `all`.
 struct ReportFile: Sendable {
     let name: String
     /// One sentence for `README.txt`.
     let purpose: String
     /// Whether it is packed where it is large: a file that grows with each correction.
     let mayBePacked: Bool
-    /// Whether it states when the run ended; the others are part of the run and come before its end.
+    /// Whether it states when the run ended; the others are part of the run and come before its
+    /// end.
     let statesEnd: Bool
     let write: @Sendable (ReportSource, inout OutputFile) throws -> Void
 

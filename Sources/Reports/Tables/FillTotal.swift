@@ -1,7 +1,7 @@
 import Subscriptions
 
-/// The corrections that `corrections.csv` counts in one line instead of listing them: those that mend
-/// no finding and only fill what was empty, and those that add a period for the same reason.
+/// The corrections that `corrections.csv` counts in one line instead of listing them: those that
+/// fix no finding and only fill what was empty, and those that add a period for the same reason.
 ///
 /// `corrections.jsonl` has a line for each of them.
 struct FillTotal {

@@ -12,7 +12,7 @@ struct Table<Record>: Sendable {
     }
 
     let columns: [Column]
-    /// Columns in the order of their names' bytes, each with what stands before its value.
+    /// Columns in the order of their names' bytes, each with what is before its value.
     private let members: [(opening: [UInt8], cell: @Sendable (Record) -> Cell)]
 
     init(_ columns: [(String, @Sendable (Record) -> Cell)]) {
@@ -70,7 +70,7 @@ enum Cell {
         }
     }
 
-    /// Appends the value as it stands in JSON Lines.
+    /// Appends the value as it is in JSON Lines.
     func appendJSON(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
@@ -129,10 +129,10 @@ enum CSVField {
     /// The text with an apostrophe in front of whatever a spreadsheet may run.
     ///
     /// It runs a cell that begins with `=`, `+`, `-` or `@`, in full width too, after white space,
-    /// marks that show nothing, or quotes; or with a tab or line break, which some drop. A cell need
-    /// not be a field: opened with another separator than the comma, where a quote in the middle of
-    /// a line protects nothing, every `;` or tab of a text begins a cell. Where that happens, the
-    /// field begins with an apostrophe too, so that a reader sees that it was changed.
+    /// marks that show nothing, or quotes; or with a tab or line break, which some drop. A cell
+    /// need not be a field: opened with another separator than the comma, where a quote in the
+    /// middle of a line protects nothing, every `;` or tab of a text begins a cell. Where that
+    /// happens, the field begins with an apostrophe too, so that a reader sees that it was changed.
     /// Source: OWASP, CSV injection.
     private static func defused(_ text: String) -> String {
         guard mayRun(text) else { return text }
@@ -183,7 +183,7 @@ enum CSVField {
     }
 }
 
-/// Writes the CSV lines of records that are alike but for some columns.
+/// Writes the CSV lines of records that are alike except for some columns.
 ///
 /// The lines of a correction repeat some 500 bytes for each changed field; these are made once.
 struct AlikeLines<Record>: Sendable {

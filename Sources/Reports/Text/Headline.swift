@@ -112,14 +112,14 @@ private struct Facts {
                 rows([differing(status), notJudged, strangers]), corrections, standing, known,
             ]
         case .incomplete:
-            // The reason comes first: rows that were not judged, or else what was not read.
+            // The reason comes first: rows that were not checked, or else what was not read.
             let counted = rows([notJudged, strangers, differing(status)])
             let isOfRows = notJudged.rows > 0 || strangers.rows > 0
             parts =
                 (isOfRows ? [counted, unread] : [unread, counted])
                 + [corrections, standing, known]
         case .empty:
-            // What the notification history shows of subscriptions that nobody holds.
+            // What the notification history shows of subscriptions that no row has.
             parts = ["no row was checked", corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
@@ -130,7 +130,7 @@ private struct Facts {
         return said.isEmpty ? meaning : said.joined(separator: "; ")
     }
 
-    /// Every row was excluded, or could not be judged.
+    /// Every row was excluded, or could not be checked.
     private func nothingJudged(_ status: ExitStatus) -> String {
         let excluded = [
             (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
@@ -215,14 +215,14 @@ private struct Facts {
     }
 
     private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {
-        // After a run that mended everything the difference is past.
+        // After a run that fixed everything the difference is past.
         if status == .ok && applied + reportedBefore > 0 { return (totals.discrepant, "differed") }
         return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
     }
 
     private var notJudged: (rows: Int, what: String) { (totals.undecidedCount, "not checked") }
 
-    /// Rows that nobody asked to leave out; they alone make a run incomplete.
+    /// Rows that no option asked to leave out; they alone make a run incomplete.
     private var strangers: (rows: Int, what: String) {
         let rows = totals.excluded[.appNotConfigured] ?? 0
         return (rows, "\(rows == 1 ? "belongs" : "belong") to no configured app")

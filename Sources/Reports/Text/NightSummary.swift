@@ -7,7 +7,7 @@ package struct NightSummary: Sendable {
         package var listing: RunListing
         /// `nil` where the run was killed, or its lists are past their retention.
         package var figures: RunSums?
-        /// For which apps and by whom, where several workers share the night.
+        /// For which apps and by whom, where several workers share the run.
         package var share: Share?
 
         package init(listing: RunListing, summary: RunSummary?) {
@@ -23,7 +23,7 @@ package struct NightSummary: Sendable {
         }
     }
 
-    /// The part of a night that one worker has done.
+    /// The part of a run that one worker has done.
     package struct Share: Hashable, Sendable {
         package var worker: String
         /// As `--app` takes them.
@@ -162,7 +162,8 @@ package struct NightSummary: Sendable {
         return section
     }
 
-    /// The money of all runs by direction and currency; sums that a number cannot hold stop at its end.
+    /// The money of all runs by direction and currency; sums that a number cannot hold stop at its
+    /// end.
     private var money: Section {
         struct Group: Hashable {
             let direction: Direction

@@ -72,7 +72,7 @@ enum SummarySections {
         return section
     }
 
-    /// Rows of no configured app were left out although nobody asked for it.
+    /// Rows of no configured app were left out, though no option asked for it.
     private static func excluded(_ totals: RunTotals) -> Section.Row {
         let strangers = totals.excluded[.appNotConfigured] ?? 0
         let inFlight = totals.excludedCount - strangers
@@ -176,8 +176,8 @@ extension Severity {
 }
 
 extension SummarySections {
-    /// From how many purchases on that are not in the table it is likely that the table holds only a part
-    /// of them, and from which share of the judged rows.
+    /// From how many purchases on that are not in the table it is likely that the table holds only
+    /// a part of them, and from which share of the checked rows.
     private static let partialTable = (findings: 5, share: 0.05)
 
     /// Returns advice where many purchases of known customers are not in the table; `nil` where
@@ -199,8 +199,8 @@ extension SummarySections {
 
     /// Returns the advice for the exit status.
     ///
-    /// A run is incomplete for several reasons, and only rows that were undecided are asked again by
-    /// themselves.
+    /// A run is incomplete for several reasons, and only rows that were undecided are asked again
+    /// by themselves.
     static func advice(_ summary: RunSummary) -> [String] {
         let status = summary.conclusion.exitStatus
         // An empty table does not make what Apple's history shows of it any less.
@@ -243,8 +243,8 @@ extension RunSummary {
 }
 
 extension SummarySections {
-    /// List prices by currency and by who is harmed, each currency with its total; what was really paid
-    /// is known to the accounts only.
+    /// List prices by currency and by who is harmed, each currency with its total; what was really
+    /// paid is known to the accounts only.
     static func money(_ totals: [MoneyTotal]) -> Section {
         var section = Section(
             title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
@@ -301,7 +301,7 @@ extension SummarySections {
         }
         if section.rows.count > 1 {
             let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
-            // A sum of what is known is no forecast of all.
+            // A sum of what is known is not a forecast of all.
             let isWhole = section.rows.allSatisfy { !$0.cells.contains(unknown) }
             var expected: [String] = []
             if let known = forecast?.calls.values.reduce(0, +) {
@@ -394,7 +394,7 @@ extension SummarySections {
                     + "says since when. No run removes access because of that; check them before you decide."
             )
         }
-        // What is corrected every night comes back every night, until its cause is corrected.
+        // What is corrected every run comes back every run, until its cause is corrected.
         for cause in summary.conclusion.causes where cause.isFixedAgain {
             sentences.append(
                 "\(cause.cause): also on \(cause.earlierDays) of the 7 days before. Fix the cause: if runs "
@@ -502,8 +502,8 @@ extension RunCoverage {
 }
 
 extension RunCoverage.Sample {
-    /// How many of the drawn rows the sample itself had to ask about, and what became of the others;
-    /// `nil` where all were asked about, or it is not stored.
+    /// How many of the drawn rows the sample itself had to ask about, and what became of the
+    /// others; `nil` where all were checked, or it is not stored.
     fileprivate var tieOut: String? {
         guard let judgedBy, judgedBy.otherQuestion > 0 || judgedBy.notification > 0 else {
             return nil

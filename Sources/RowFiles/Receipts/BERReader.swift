@@ -1,12 +1,12 @@
 /// The elements of BER (X.690) one after the other, found in place.
 ///
 /// A tree of elements, as swift-asn1 makes one, takes fifty times the bytes of a receipt that holds
-/// nothing but empty elements, and receipts come from devices. So this reads only what is asked for:
-/// definite and indefinite lengths, and OCTET STRINGs of one or several pieces.
+/// nothing but empty elements, and receipts come from devices. So this reads only what is asked
+/// for: definite and indefinite lengths, and OCTET STRINGs of one or several pieces.
 struct BERReader {
     /// An element without its length and its end-of-contents octets.
     struct Element {
-        /// Class, form and tag number, as they stand in the first octet.
+        /// Class, form and tag number, as they are in the first octet.
         let identifier: UInt8
         let content: ArraySlice<UInt8>
     }
@@ -26,7 +26,7 @@ struct BERReader {
         static let explicitZero: UInt8 = 0xA0
     }
 
-    /// How deep elements of indefinite length may stand in each other; a receipt has seven.
+    /// How deep elements of indefinite length may be in each other; a receipt has seven.
     private static let maximumDepth = 16
     /// How deep pieces of an OCTET STRING may, where one is usual; each is looked through again.
     private static let maximumPieceDepth = 4

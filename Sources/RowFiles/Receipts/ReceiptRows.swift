@@ -8,7 +8,7 @@ package enum ReceiptField: String, NamedColumn {
     case bundleID = "bundle_id"
     case environment
 
-    /// The column of the rows that takes over what stands here.
+    /// The column of the rows that gets this value.
     package var ofRow: SubscriptionField? {
         switch self {
         case .receipt: nil
@@ -24,7 +24,7 @@ package enum ReceiptField: String, NamedColumn {
 package struct ReceiptRows: Sendable {
     /// A row without a status for each subscription that the receipt names.
     package var rows: [LocalSubscription]
-    /// How many purchases it names that are no auto-renewable subscriptions.
+    /// How many purchases it names that are not auto-renewable subscriptions.
     package var otherPurchases: Int
 }
 
@@ -36,7 +36,7 @@ extension RowFileReader where Field == ReceiptField, Row == ReceiptRows {
     /// - Parameters:
     ///   - path: `-` is standard input.
     ///   - apps: the configured ones: a receipt of another is a bad line.
-    ///   - mapping: what columns with other names than ours mean.
+    ///   - mapping: what columns with other names than trueup's mean.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(
         receiptsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()

@@ -7,11 +7,11 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - scope: From which rows the run takes its questions.
-    ///   - run: What the run would be recorded as: it goes on with the pass of a stopped one.
+    ///   - run: What the run would be recorded as: it resumes the pass of a stopped one.
     ///   - apps: The configured ones.
     ///   - level: How many rows tonight's sweep takes.
-    ///   - due: Why a row is asked about.
-    ///   - place: Through which app it is asked about, if at all.
+    ///   - due: Why a row is checked.
+    ///   - place: Through which app it is checked, if at all.
     /// - Returns: Counts of one consistent view of the database.
     /// - Throws: `StoreError` when it cannot be read.
     package func forecast(
@@ -53,7 +53,7 @@ private struct ForecastQuestions {
     let place: (LocalSubscription) -> QuestionPlace
     /// A condition: a line of the queue is due when the run begins.
     private let isAsked: String
-    /// The pass of a stopped run that the run would go on with.
+    /// The pass of a stopped run that the run would resume.
     let passID: Int64?
     private var forecast = QuestionForecast()
 
@@ -111,7 +111,8 @@ private struct ForecastQuestions {
         return try cursor.next().map { LocalSubscription($0) }
     }
 
-    /// Whether a stopped run has judged a row, so that the one that goes on does not ask about it.
+    /// Whether a stopped run has checked a row, so that the one that continues does not ask about
+    /// it.
     private func isJudged(_ key: SubscriptionKey) throws -> Bool {
         guard let passID else { return false }
         return try Bool.fetchOne(
@@ -193,8 +194,8 @@ private struct ForecastQuestions {
 
     // MARK: Every row
 
-    /// `job` has perhaps an unfinished round, which the run goes on with; `nil` for a run that begins
-    /// anew.
+    /// `job` has perhaps an unfinished round, which the run resumes; `nil` for a run that begins
+    /// again.
     mutating func addEveryRow(roundOf job: String?) throws {
         let began = try job.flatMap {
             try Int64.fetchOne(
@@ -251,8 +252,8 @@ private struct ForecastQuestions {
         return forecast
     }
 
-    /// A job's first run comes without its coverage: it reads far back and meets rows that no run has
-    /// judged, so what notifications named and settled for it says nothing of the next.
+    /// A job's first run comes without its coverage: it reads far back and meets rows that no run
+    /// has checked, so what notifications named and settled for it says nothing of the next.
     private func pastRun(_ row: Row) throws -> PastRun {
         let calls = try Row.fetchAll(
             db,

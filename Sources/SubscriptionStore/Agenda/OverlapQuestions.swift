@@ -1,16 +1,17 @@
 import GRDB
 import Subscriptions
 
-/// Puts rows on the agenda of which the checks of a run's end say something else about paying twice
+/// Puts rows on the queue of which the checks of a run's end say something else about paying twice
 /// under two Apple Accounts than its findings.
 ///
-/// A judgement knows what stood in the checks as the run began. So the later row of a pair that came
-/// about tonight is asked about again, and so is one whose neighbour is no longer paid for.
+/// A check knows what was in the checks as the run began. So the later row of a pair that came
+/// about tonight is checked again, and so is one whose neighbour is no longer paid for.
 struct OverlapQuestions: Sendable {
     let run: RunReference
     let started: Timestamp
 
-    /// Asks for pairs that the pass does not state, of a source of rows of `trueup_pass_rows`, named `p`.
+    /// Asks for pairs that the pass does not state, of a source of rows of `trueup_pass_rows`,
+    /// named `p`.
     func askAboutNew(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         let pairs = try Row.fetchAll(
             db.cachedStatement(
@@ -46,8 +47,8 @@ struct OverlapQuestions: Sendable {
         }
     }
 
-    /// Asks for the rows that stand in the pass as paid for beside one that is not, or is another
-    /// customer's.
+    /// Asks for the rows that are in the pass as paid for in addition to one that is not, or is
+    /// another customer's.
     func askAboutEnded(_ db: Database) throws {
         let rows = try Row.fetchAll(
             db,
@@ -90,7 +91,7 @@ struct OverlapQuestions: Sendable {
                     """), arguments: later.arguments + earlier.arguments) ?? false
     }
 
-    /// Beside which subscription the pass states that a row is paid for; `nil` where it does not.
+    /// Next to which subscription the pass states that a row is paid for; `nil` where it does not.
     private func stated(_ key: SubscriptionKey, _ db: Database) throws -> FieldValue? {
         try String.fetchOne(
             db.cachedStatement(

@@ -65,13 +65,14 @@ struct QuestionQueue {
         }
     }
 
-    /// Adds a question that a notification asks for to the queue, or to this checkpoint's questions alone;
-    /// an older statement does not replace a newer one.
+    /// Adds a question that a notification asks for to the queue, or to this checkpoint's questions
+    /// alone; an older statement does not replace a newer one.
     func owe(_ question: NewQuestion, isDurable: Bool, since: Timestamp) throws {
         let key = question.key.arguments
         let turn = QueuedQuestion.priority(.notification, isEntitling: question.isEntitling)
         let restsOn = question.restsOn.unixMilliseconds
-        // A question that a notification of this checkpoint settled stays settled unless this one is newer.
+        // A question that a notification of this checkpoint settled stays settled unless this one
+        // is newer.
         let settled = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT signed_date FROM \(Self.settledByNotification)"),
             arguments: [passID] + key)
@@ -119,7 +120,8 @@ struct QuestionQueue {
                     """), arguments: arguments + ofPass) ?? false
     }
 
-    /// The priorities of pending questions, each by its number, so that SQLite finds a row by its key.
+    /// The priorities of pending questions, each by its number, so that SQLite finds a row by its
+    /// key.
     private static let pendingPriorities = (0..<firstDuePriority).map { String($0) }
         .joined(separator: ", ")
 
@@ -143,13 +145,13 @@ struct QuestionQueue {
 ///
 /// A line leaves when what follows from a verified statement about its own row is done: the row
 /// agrees, or its correction is written, or what cannot be corrected is in the report. Everything
-/// else stays, or comes back. docs/delta.md lists each way off the agenda.
+/// else stays, or comes back. docs/delta.md lists each way off the queue.
 struct QueueUpdate: Sendable {
     let run: RunReference
     let started: Timestamp
     let ended: Timestamp
-    /// Whether the guard accepted how many rows the table has: rows that are not in it may otherwise
-    /// come back.
+    /// Whether the guard accepted how many rows the table has: rows that are not in it may
+    /// otherwise come back.
     let acceptsTable: Bool
 
     /// Does it for a source of rows of `trueup_pass_rows`, named `p`.
@@ -236,7 +238,7 @@ struct QueueUpdate: Sendable {
     private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let noted = VerdictCode.noted.rawValue
-        // A row that is undecided, or whose correction is not written, is asked about in each run.
+        // A row that is undecided, or whose correction is not written, is checked in each run.
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_agenda (
@@ -265,7 +267,7 @@ struct QueueUpdate: Sendable {
 /// that no run resumes.
 ///
 /// The conclusion works in chunks before the run's last transaction, and only that one lets its
-/// findings count. So every row with a finding of such a checkpoint is asked about again.
+/// findings count. So every row with a finding of such a checkpoint is checked again.
 struct UnconcludedQuestions: Sendable {
     let passID: Int64
     private let began: Int64
@@ -322,18 +324,19 @@ struct UnconcludedQuestions: Sendable {
     }
 }
 
-/// The questions and their reasons: durable lines that any run may settle, and the questions that one
-/// checkpoint found among the rows (docs/delta.md).
+/// The questions and their reasons: durable lines that any run may settle, and the questions that
+/// one checkpoint found among the rows (docs/delta.md).
 ///
-/// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion of a
-/// run that works off the agenda.
+/// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion
+/// of a run that works off the queue.
 extension SQLiteStore {
     /// Reads every row with its last check, once, and puts those for which `due` names a reason
     /// among the questions of the pass, together with a sample of the others.
     ///
     /// A pass is scheduled once; later calls return what the first one found. `level` says how many
-    /// rows to sweep tonight, given how many reach the allowed age in so many days, 0 being overdue.
-    /// `due` says why Apple must be asked about a row, given the last rows that the sweep takes.
+    /// rows to sweep tonight, given how many reach the allowed age in so many days, 0 being
+    /// overdue. `due` says why Apple must be asked about a row, given the last rows that the sweep
+    /// takes.
     package func schedule(
         _ request: ScheduleRequest, in pass: OpenPass, run: RunHeader,
         level: @escaping @Sendable ([Int: Int]) -> Int,
@@ -395,7 +398,7 @@ extension SQLiteStore {
         }
     }
 
-    /// The next lines of a part of the agenda in their order, settled ones included; fewer than
+    /// The next lines of a part of the queue in their order, settled ones included; fewer than
     /// `limit` only at the end.
     package func lines(
         of part: QueuePart, after position: QueuedQuestion?, limit: Int, in pass: OpenPass
@@ -415,8 +418,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Adds to the checkpoint's findings those that earlier reports of the job left open and that this
-    /// checkpoint did not examine, so that they are not forgotten.
+    /// Adds to the checkpoint's findings those that earlier reports of the job left open and that
+    /// this checkpoint did not examine, so that they are not forgotten.
     ///
     /// A finding that the checkpoint states itself gets no second line.
     package func carryOpenFindings(
@@ -440,8 +443,8 @@ struct RestingQuestions: Sendable {
 
     private static let daysOfRest: Int64 = 7
 
-    /// When a question that begins to rest comes again: from the beginning of a day, so that a job that
-    /// starts some minutes earlier than last week asks it, too.
+    /// When a question that begins to rest comes again: from the beginning of a day, so that a job
+    /// that starts some minutes earlier than last week asks it as well.
     static func end(after time: Timestamp) -> Timestamp {
         let (days, _) = time.unixMilliseconds.floorDivided(by: Milliseconds.perDay)
         return Timestamp(unixMilliseconds: 0).adding(

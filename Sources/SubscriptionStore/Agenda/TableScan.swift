@@ -6,7 +6,7 @@ import Subscriptions
 struct TableScan: Sendable {
     let request: ScheduleRequest
     let ends: SweepEnds
-    /// Rows to be asked about although nothing of themselves says so.
+    /// Rows to be checked although nothing of themselves says so.
     var changedPeriods: Set<SubscriptionKey> = []
     let due: @Sendable (ScheduledRow, SweepEnds) -> QuestionReason?
 
@@ -24,7 +24,7 @@ struct TableScan: Sendable {
     /// Those of the digest, in its order.
     private static let compared = ValuesDigest.fields + ValuesDigest.later
     private static let firstValue = 4
-    /// A column's definition is made anew whenever it is asked for its form.
+    /// A column's definition is made again whenever it is asked for its form.
     private static let forms = compared.map(\.form)
     /// The columns of the key in the order of the primary key.
     private static let key = [2, 1, 0]
@@ -132,7 +132,8 @@ private struct KeyReader {
     }
 }
 
-/// The checks beside the rows that a scan reads: both tables are read once, in the order of their key.
+/// The checks next to the rows that a scan reads: both tables are read once, in the order of their
+/// key.
 ///
 /// To look each check up costs several times what reading does.
 struct CheckScan {
@@ -165,10 +166,10 @@ struct CheckScan {
     /// - Parameters:
     ///   - row: A row, after all rows that were asked for before.
     ///   - key: Its columns of the key, in the order of the primary key.
-    /// - Returns: What was noted when the row was judged.
+    /// - Returns: What was noted when the row was checked.
     /// - Throws: What reading the database throws.
     mutating func record(of row: ColumnsInPlace, key: [Int]) throws -> CheckRecord? {
-        // A key that is no text sorts after all that are, and no check has one.
+        // A key that is not text sorts after all that are, and no check has one.
         guard key.allSatisfy({ row.kind(at: $0) == .text }) else { return nil }
         while !isAtEnd {
             let order = order(with: row, key)
@@ -212,8 +213,8 @@ extension CheckRecord {
 /// Rows with an open finding about their stored periods, where these have changed since, and rows
 /// whose key another one has by now.
 ///
-/// The values of the row itself say nothing of them: without this, a finding that the company has mended
-/// would stay open until a sweep or the sample reaches the row.
+/// The values of the row itself say nothing of them: without this, a finding that the company has
+/// fixed would stay open until a sweep or the sample reaches the row.
 struct ChangedPeriods {
     let db: Database
 
@@ -242,7 +243,7 @@ struct ChangedPeriods {
             .union(DoubledKeys(db: db).unreported())
     }
 
-    /// By the digest that stood as the history was last compared with the periods.
+    /// By the digest of the time when the history was last compared with the periods.
     private func comparedRows() throws -> Set<SubscriptionKey> {
         let noted = try Row.fetchAll(
             db,
@@ -266,7 +267,7 @@ struct ChangedPeriods {
         return changed
     }
 
-    /// The price of the current period stands in every answer, so a history may never have been read.
+    /// The price of the current period is in every answer, so a history may never have been read.
     private func rowsWithOtherPrice() throws -> Set<SubscriptionKey> {
         let found = try Row.fetchAll(
             db,
@@ -303,8 +304,9 @@ struct ChangedPeriods {
 
 /// Dates what was asked under a clock that was ahead as asked before the run.
 ///
-/// A time that is still to come would count as judged in every walk over the table that begins before
-/// it. It is done before the run is recorded: what a killed process leaves, the next run does again.
+/// A time that is still to come would count as checked in every walk over the table that begins
+/// before it. It is done before the run is recorded: what a killed process leaves, the next run
+/// does again.
 struct ChecksOfAnotherClock: Sendable {
     let run: RunHeader
 

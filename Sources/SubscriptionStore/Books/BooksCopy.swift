@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import Subscriptions
 
-/// The file in which a machine works on books that stand on a server.
+/// The file in which a machine works on books that are on a server.
 ///
 /// It may be deleted at any time between two runs: the next command makes it again.
 package struct BooksCopy: Sendable {
@@ -12,7 +12,7 @@ package struct BooksCopy: Sendable {
 
     /// - Parameters:
     ///   - path: The file.
-    ///   - server: Where the books stand.
+    ///   - server: The place of the books.
     ///   - goesOn: Told after each page how many rows were copied; `false` stops.
     package init(
         path: String, server: any BooksServer,
@@ -29,16 +29,18 @@ package struct BooksCopy: Sendable {
     /// Makes the file as the books on the server are, unless it is.
     ///
     /// - Parameter lock: Held by the caller.
-    /// - Returns: Their state; of an earlier version where its schema is less than `Migration.newest`.
-    /// - Throws: `.unavailable` where no books stand there, `.schema` where the file is no copy of
-    ///   these: it is left as it is; `.stopped` where it may not go on.
+    /// - Returns: Their state; of an earlier version where its schema is less than
+    ///   `Migration.newest`.
+    /// - Throws: `.unavailable` where no books are there, `.schema` where the file is not a copy of
+    ///   these: it is left as it is; `.stopped` where it may not continue.
     @discardableResult
     package func bringUpToDate(under lock: borrowing RunLock) throws(StoreError) -> BooksState {
         guard let state = try server.state() else { throw missing }
         guard try mark(ofBooks: state.identity) != state else { return state }
         let draft = path + "-fetched"
         do {
-            // Not beside it: there may be no room for both. Its log goes before a new file has its name.
+            // Not next to it: there may be no room for both. Its log goes before a new file has its
+            // name.
             for name in [path, path + "-wal", path + "-shm"] { try remove(name) }
             let made = try server.reading { reading in
                 guard let state = reading.state else { throw missing }
@@ -65,9 +67,9 @@ package struct BooksCopy: Sendable {
     /// Whether the server holds books.
     package func hasBooksOnServer() throws(StoreError) -> Bool { try server.state() != nil }
 
-    /// Puts the file's books on the server, in place of those that stand there.
+    /// Puts the file's books on the server, in place of those that are there.
     ///
-    /// Killed meanwhile, those that stood there stand there still.
+    /// Killed meanwhile, those that were there are there still.
     ///
     /// - Parameter lock: Held by the caller, who has claimed the books.
     /// - Throws: `StoreError`.
@@ -111,8 +113,8 @@ package struct BooksCopy: Sendable {
 
     /// Which state the file is a copy of; `nil` where there is none.
     ///
-    /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing else
-    ///   may be replaced.
+    /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing
+    ///   else may be replaced.
     private func mark(ofBooks identity: String) throws(StoreError) -> BooksState? {
         try requireRegularFile()
         let file = DatabaseFile(path: path)
@@ -193,7 +195,8 @@ extension BooksCopy {
             )
         }
         for leftover in [draft, draft + "-wal", draft + "-shm"] { try remove(leftover) }
-        // It holds customers' rows: for its owner alone, and so are the files that SQLite puts beside it.
+        // It holds customers' rows: for its owner alone, and so are the files that SQLite puts next
+        // to it.
         let descriptor = unsafe open(draft, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw notMoved }
         close(descriptor)

@@ -6,7 +6,7 @@ import Synchronization
 /// Commits every transaction of a copy of the books on their server, before the copy commits it.
 ///
 /// Where the copy then does not come to commit it, its generation is behind the server's: nothing
-/// more is committed, and the next command makes the copy anew.
+/// more is committed, and the next command makes the copy again.
 package final class BooksMirror: Sendable {
     private struct Known {
         var capture: ChangeCapture?
@@ -14,8 +14,7 @@ package final class BooksMirror: Sendable {
         var sequences: [[BooksValue]] = []
         /// Whether the server has committed the transaction at hand.
         var isAhead = false
-        /// The reason why the cache did not commit what the server has, so that it is of no use any
-        /// more.
+        /// The reason why the cache did not commit what the server has; it can no longer be used.
         var failure: StoreError?
     }
 
@@ -47,13 +46,14 @@ package final class BooksMirror: Sendable {
         if let failure = known.withLock(\.failure) { throw failure }
     }
 
-    /// The copy has committed, too.
+    /// The copy has committed as well.
     func settle() { known.withLock { $0.isAhead = false } }
 
     /// The copy did not commit what the server has: nothing more can be made from it.
     func fail(with failure: StoreError) { known.withLock { $0.failure = failure } }
 
-    /// Commits on the server what the open transaction has changed; the copy commits when this returns.
+    /// Commits on the server what the open transaction has changed; the copy commits when this
+    /// returns.
     func commit(_ db: Database) throws {
         guard let capture = known.withLock(\.capture) else { return }
         var changes = try capture.takeChanges(db)
@@ -87,7 +87,7 @@ struct CopyMark {
 
     init(_ db: Database) { self.db = db }
 
-    /// `nil` for books that stand in this file alone.
+    /// `nil` for books that are in this file alone.
     var state: BooksState? {
         get throws {
             let statement = try db.cachedStatement(
@@ -127,17 +127,17 @@ struct CopyMark {
 
 /// The port to a database on a server that holds the books; a run then works on a copy of them.
 ///
-/// All methods block. What stands on the server counts: a copy that is not of its generation is made
-/// anew.
+/// All methods block. What is on the server counts: a copy that is not of its generation is made
+/// again.
 package protocol BooksServer: Sendable {
     /// Where the books are, for messages.
     var place: String { get }
 
-    /// Which books stand there; `nil` for none.
+    /// Which books are there; `nil` for none.
     func state() throws(StoreError) -> BooksState?
 
-    /// Keeps everybody else from writing these books until `release`, or until nothing was heard of
-    /// the holder for a while.
+    /// Keeps every other machine from writing these books until `release`, or until nothing was
+    /// heard of the holder for a while.
     ///
     /// - Throws: `.busy`, naming who has them.
     func claim() throws(StoreError)
@@ -145,10 +145,10 @@ package protocol BooksServer: Sendable {
     /// Lets other machines write; does nothing where another one has taken the books over.
     func release()
 
-    /// Begins books beside those that stand there; they count once `conclude` is called.
+    /// Begins books next to those that are there; they count once `conclude` is called.
     func begin(identity: String, schema: Int) throws(StoreError) -> BooksState
 
-    /// Puts the books that were begun in the place of those that stood there.
+    /// Puts the books that were begun in the place of those that were there.
     func conclude(_ state: BooksState) throws(StoreError)
 
     /// Makes the changes of one transaction, all or none, if the books are in this state.
@@ -163,7 +163,7 @@ package protocol BooksServer: Sendable {
 
 /// The books on a server at one moment.
 package protocol BooksReading {
-    /// Which books stand there; `nil` for none.
+    /// Which books are there; `nil` for none.
     var state: BooksState? { get }
 
     /// Rows of a table in the order of its key, values in the order of its columns.
@@ -181,9 +181,10 @@ package protocol BooksReading {
 
 /// The tables of the books that a server holds.
 package enum BooksTables {
-    /// Not part of them: the identity, which the server has for itself; which state a copy is of; and
-    /// what the next reading of the company's table makes anew, because every reading writes each of
-    /// its rows; and notes of rows whose entitlements are out of date, which no rows read there are.
+    /// Not part of them: the identity, which the server has for itself; which state a copy is of;
+    /// and what the next reading of the company's table makes again, because every reading writes
+    /// each of its rows; and notes of rows whose entitlements are out of date, which no rows read
+    /// there are.
     static let left: Set = [
         "trueup_database", "trueup_books_copy", "trueup_company_rows",
         "trueup_entitlement_notes",

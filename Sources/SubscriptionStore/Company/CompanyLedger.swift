@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import Subscriptions
 
-/// The ledger of the books beside the one in the company's database.
+/// The ledger of the books next to the one in the company's database.
 extension SQLiteStore {
     private static let entriesPerPage = 100
 
@@ -10,8 +10,8 @@ extension SQLiteStore {
     /// do; it only reads.
     ///
     /// - Parameter company: The table that the rows here are a copy of.
-    /// - Returns: `nil` where its ledger has the newest entry that both must have, or goes on behind it:
-    ///   then its loss was declared, and these books were put back to before that.
+    /// - Returns: `nil` where its ledger has the newest entry that both must have, or continues
+    ///   behind it: then its loss was declared, and these books were put back to before that.
     /// - Throws: `StoreError` when one of the two cannot be read.
     package func gap(inLedgerOf company: CompanyLink) async throws(StoreError) -> String? {
         let newest = try await read("reading the ledger's end") { db in
@@ -30,10 +30,10 @@ extension SQLiteStore {
             + "`trueup restored --reason TEXT` (\(DocumentationPage.database))."
     }
 
-    /// Where the ledger beside the company's table goes on behind these books; it only looks.
+    /// Where the ledger next to the company's table continues behind these books; it only looks.
     ///
     /// - Parameter company: The table that the rows here are a copy of.
-    /// - Returns: The first entry that the next run takes over; `nil` where the books have all.
+    /// - Returns: The first entry that the next run imports; `nil` where the books have all.
     /// - Throws: `.schema` where it does not continue the books, so that no run would take it over.
     package func entryToAdopt(from company: CompanyLink) async throws(StoreError) -> Int64? {
         let (after, head) = try await read("reading the ledger's end") { db in
@@ -58,9 +58,9 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - company: The table with the ledger.
-    ///   - shown: The line of an entry as a report shows it. Where the ledger there lacks entries that
-    ///     a declared restore lost, and the books were put back to before that, those come from the
-    ///     reports: the next entry there proves them by their hash.
+    ///   - shown: The line of an entry as a report shows it. Where the ledger there lacks entries
+    ///     that a declared restore lost, and the books were put back to before that, those come
+    ///     from the reports: the next entry there proves them by their hash.
     /// - Throws: `.schema` where the company's database lacks an entry that the books have.
     func adoptEntries(
         from company: CompanyLink, filling shown: (Int64) -> String?
@@ -123,14 +123,14 @@ extension SQLiteStore {
         return entries
     }
 
-    /// Whether the ledger beside the company's table goes on behind these books.
+    /// Whether the ledger next to the company's table continues behind these books.
     package func isContinuedByCompany() async throws(StoreError) -> Bool {
         guard let company, try copyState() != nil else { return false }
         let head = try ledgerHead().number
         return try await !entries(of: company, after: head).isEmpty
     }
 
-    /// Declares that these books take the place of lost ones, whose ledger stands beside the table.
+    /// Declares that these books take the place of lost ones, whose ledger is next to the table.
     ///
     /// - Parameters:
     ///   - reason: The reason, as the ledger keeps it.
@@ -147,8 +147,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Declares that the company's database was restored behind the books, so that runs go on: its
-    /// rows are judged as they stand, each one again.
+    /// Declares that the company's database was restored behind the books, so that runs continue:
+    /// its rows are checked as they are, each one again.
     ///
     /// - Parameters:
     ///   - reason: The reason, as the ledger keeps it.
@@ -198,7 +198,7 @@ extension SQLiteStore {
         return shared
     }
 
-    /// The newest entry that must stand in the company's ledger, too: about a row, since the books
+    /// The newest entry that must be in the company's ledger as well: about a row, since the books
     /// are those of this table, and not before a loss that was declared.
     private static func newestMapped(_ db: Database) throws -> (number: Int64, hash: String)? {
         let row = try Row.fetchOne(
@@ -244,7 +244,8 @@ package struct RecoveredEntry: Hashable, Sendable {
     }
 }
 
-/// Entries that were taken over into books that had been put back to an earlier state.
+/// Entries that were imported into a database of trueup's that had been restored to an earlier
+/// state.
 extension SQLiteStore {
     /// The reason on the tombstone of a payload that was lost, not erased.
     package static let lostEvidence = EvidenceErasure.Reason.lost.rawValue
@@ -252,7 +253,7 @@ extension SQLiteStore {
     /// Corrections that no report is known to show, in the order of the ledger.
     ///
     /// - Parameters:
-    ///   - number: The last one that was looked at; `nil` for none.
+    ///   - number: The last one that was checked; `nil` for none.
     ///   - limit: How many at most.
     /// - Returns: Fewer than `limit` only at the end of the ledger.
     /// - Throws: `StoreError` when the books cannot be read.
@@ -301,7 +302,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Notes that reports show the declared breaks that were taken over.
+    /// Notes that reports show the declared breaks that were imported.
     ///
     /// - Throws: `StoreError` when the books cannot be written.
     package func noteDeclarationsShown() async throws(StoreError) {
@@ -321,10 +322,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Takes over what the ledger beside the company's table has and the books lack.
+    /// Imports what the ledger next to the company's table has and trueup's database lacks.
     ///
-    /// - Parameter shown: The line of an entry as a report shows it, for entries that the ledger there
-    ///   lacks because it was restored itself.
+    /// - Parameter shown: The line of an entry as a report shows it, for entries that the ledger
+    ///   there lacks because it was restored itself.
     /// - Returns: The entries; `nil` for none, and without such a table.
     /// - Throws: `.schema` where it is the company's database that lacks entries.
     package func adoptCompanyEntries(
@@ -342,7 +343,8 @@ extension SQLiteStore {
 /// Takes an entry over that was committed in the company's database and not in the books: a run was
 /// killed between the two, or the connection was lost.
 ///
-/// The row keeps its change; the books get the same entry, so that it is reported and can be undone.
+/// The row keeps its change; the books get the same entry, so that it is reported and can be
+/// undone.
 struct EntryAdoption {
     let db: Database
     let mapping: TableMapping
@@ -437,7 +439,7 @@ struct EntryAdoption {
 }
 
 extension CompanyLedgerEntry {
-    /// An entry of ours as it stands in the company's ledger: the line of `corrections.jsonl`.
+    /// An entry of trueup's as it is in the company's ledger: the line of `corrections.jsonl`.
     init(_ entry: LedgerEntry) {
         self.init(
             number: entry.number, digest: entry.hash, run: entry.runID,
@@ -445,7 +447,7 @@ extension CompanyLedgerEntry {
             writtenAt: entry.writtenAt)
     }
 
-    /// An entry as a report shows it; `nil` where the line is no entry.
+    /// An entry as a report shows it; `nil` where the line is not an entry.
     init?(line: String) {
         guard let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)),
             let entry = read.entry

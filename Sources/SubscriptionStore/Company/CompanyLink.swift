@@ -76,7 +76,7 @@ final class CompanyRefusals: Sendable {
 
     private struct Refused {
         var count = 0
-        /// The first row of which that was said.
+        /// The first row that was refused so.
         let first: SubscriptionKey
     }
 
@@ -104,8 +104,8 @@ final class CompanyRefusals: Sendable {
 /// The corrections of one transaction of the books, written to the company's table in one
 /// transaction of its database, which commits first.
 ///
-/// Killed between the two commits, the company's ledger has entries that ours lacks: `EntryAdoption`
-/// takes them over before anything else is written.
+/// Killed between the two commits, the company's ledger has entries that trueup's lacks:
+/// `EntryAdoption` takes them over before anything else is written.
 final class CompanyUnit {
     let db: Database
     let link: CompanyLink
@@ -117,7 +117,8 @@ final class CompanyUnit {
         self.link = link
     }
 
-    /// A change that the company's database did not make: the copy's is taken back.
+    /// A change that the company's database did not make: the change of the imported row is rolled
+    /// back.
     struct NotMade: Error {
         let fate: CorrectionFate
     }
@@ -130,7 +131,8 @@ final class CompanyUnit {
         let reason: String
     }
 
-    /// Does the work of one transaction of the books; without a table elsewhere nothing else happens.
+    /// Does the work of one transaction of the books; without a table elsewhere nothing else
+    /// happens.
     static func around<Value>(
         _ db: Database, _ link: CompanyLink?, _ body: (CompanyUnit?) throws -> Value
     ) throws -> Value {
@@ -169,7 +171,7 @@ final class CompanyUnit {
     /// Changes the company's row; the copy's has been changed in the same way.
     ///
     /// - Parameter correction: As `kept` returned it.
-    /// - Throws: `NotMade` where the row stands as it was.
+    /// - Throws: `NotMade` where the row is as it was.
     func write(_ correction: PlannedCorrection) throws {
         let writable = link.mapping.writable
         let changes = correction.changes.ofSubscription.filter { writable.contains($0.key) }
@@ -199,7 +201,8 @@ final class CompanyUnit {
 
     /// Commits there; the books commit when this returns.
     ///
-    /// - Throws: where nothing was written there, or that is not known; then the books roll back, too.
+    /// - Throws: where nothing was written there, or that is not known; then the books roll back as
+    ///   well.
     private func commit() throws {
         guard let first = appended.first, let last = appended.last else { return rollBack() }
         isOpen = false
@@ -248,7 +251,7 @@ struct CompanyRowMark {
         return try Int64?.fetchOne(read, arguments: key.arguments).flatMap(\.self)
     }
 
-    /// Notes the version after a change of ours; a row that was inserted counts as seen.
+    /// Notes the version after a change of trueup's; a row that was inserted counts as seen.
     func set(_ version: Int64?) throws {
         try db.cachedStatement(
             sql: """
@@ -305,7 +308,7 @@ package protocol CompanyDatabase: CompanySchema {
     /// The rows that no key leads to, because a column of it is NULL.
     func keylessRows(of apps: [AppIdentity]?) throws(StoreError) -> KeylessRows
 
-    /// The row of a key as it stands, outside of any transaction of ours; `nil` for none.
+    /// The row of a key as it is, outside of any transaction of trueup's; `nil` for none.
     func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?
 
     /// Returns the values of the columns that tell apps apart, in rows of other apps, each
@@ -318,7 +321,7 @@ package protocol CompanyDatabase: CompanySchema {
     /// Begins a transaction.
     func begin() throws(StoreError)
 
-    /// Changes one row if it is as it was read; whatever became of it, the transaction goes on.
+    /// Changes one row if it is as it was read; whatever became of it, the transaction continues.
     func write(_ change: CompanyChange) throws(StoreError) -> CompanyWriteFate
 
     /// Adds an entry to our ledger there.
@@ -333,7 +336,8 @@ package protocol CompanyDatabase: CompanySchema {
     /// Gives the transaction up; nothing happens where there is none.
     func rollBack()
 
-    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger yet.
+    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger
+    /// yet.
     ///
     /// After an `.unknown` commit it looks over a new connection, and only returns once the lost
     /// transaction can no longer commit.
@@ -348,7 +352,7 @@ extension CompanyDatabase {
 
 /// The tables of a company's database, for `doctor` and `init --from`.
 package protocol CompanySchema: Sendable {
-    /// Its tables and views, but not those of the database's own or of ours.
+    /// Its tables and views, but not those of the database's own or of trueup's.
     func tables() throws(StoreError) -> [CompanyTableDescription]
 
     /// Different texts among the first rows of a column, as `MappedStatements.words` reads them.

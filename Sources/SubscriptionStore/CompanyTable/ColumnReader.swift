@@ -21,7 +21,7 @@ struct ColumnReader<Field: RowColumn> {
         self.fields = fields
     }
 
-    /// A part of the key, whatever stands there.
+    /// A part of the key, whatever is there.
     func key(_ field: Field) -> String {
         fields.firstIndex(of: field).map { row.requiredText(at: $0) } ?? ""
     }
@@ -31,7 +31,8 @@ struct ColumnReader<Field: RowColumn> {
         for (index, field) in fields.enumerated() {
             let definition = field.definition
             if case .key = definition.place { continue }
-            // A free name is the company's own: it is shown and never compared, so any form will do.
+            // A free name is the company's own: it is shown and never compared, so any form will
+            // do.
             let value =
                 definition.content == .name
                 ? FieldValue(row.wholeText(at: index).flatMap { $0.isEmpty ? nil : $0 })
@@ -66,7 +67,7 @@ extension Row {
     /// Reads a column by its form.
     ///
     /// Whole numbers that a driver stored as floating point count as whole; text that is not UTF-8,
-    /// or that a NUL cuts short, is no text.
+    /// or that a NUL cuts short, is not text.
     func reading(at index: Int, as form: FieldForm) -> ColumnReading {
         let stored = stored(at: index)
         switch (stored.value.storage, form) {
@@ -117,7 +118,7 @@ extension LocalSubscription {
     /// How many columns those are: what a query adds comes after them.
     static let columnCount = SubscriptionField.allCases.count + 1
 
-    /// Reads a row of `columns`; what is not of a column's form stands in `unreadable`.
+    /// Reads a row of `columns`; what is not of a column's form is in `unreadable`.
     init(_ row: Row) {
         var reader = ColumnReader(row, Self.fields)
         self.init(
@@ -147,7 +148,7 @@ extension LocalTransaction {
         }
     }
 
-    /// Reads a row of `columns`; what is not of a column's form stands in `unreadable`.
+    /// Reads a row of `columns`; what is not of a column's form is in `unreadable`.
     init(_ row: Row, of table: TransactionTable) {
         var reader = ColumnReader(row, table.fields)
         self.init(

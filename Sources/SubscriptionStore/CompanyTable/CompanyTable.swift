@@ -4,9 +4,9 @@ package import Subscriptions
 
 /// The company's rows as a run reads them, while its services read and write them.
 ///
-/// Nothing of a run is known here: which rows a pass has settled is said by `settled(among:in:)`, what
-/// earlier runs noted about them by `notes(about:)`. Rows are changed by `applyPlanned` alone, each in
-/// one transaction with its ledger entry.
+/// Nothing of a run is known here: which rows a pass has settled is said by `settled(among:in:)`,
+/// what earlier runs noted about them by `notes(about:)`. Rows are changed by `applyPlanned` alone,
+/// each in one transaction with its ledger entry.
 extension SQLiteStore {
     /// The next rows in key order; fewer than `limit` only at the end of the table.
     package func rows(
@@ -91,8 +91,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The columns of the subscription rows that an export names: those of the table's first schema, and
-    /// of the others what any row holds.
+    /// The columns of the subscription rows that an export names: those of the table's first
+    /// schema, and of the others what any row holds.
     ///
     /// So a file of a table that makes no use of the others stays as its readers know it.
     package func columnsInUse() throws -> [SubscriptionField] {
@@ -265,13 +265,13 @@ struct StoredSubscriptions {
     }
 }
 
-/// The column `paid_elsewhere_until` of the subscription rows, which stands in a table of ours: the
+/// The column `paid_elsewhere_until` of the subscription rows, which is in a table of trueup's: the
 /// company's services know the columns of `subscriptions` and rebuild that table with them.
 enum OtherPayments {
     static let table = "trueup_other_payments"
     static let column = "paid_until"
 
-    /// The value beside a row of `subscriptions`, by the name of that table in the query.
+    /// The value next to a row of `subscriptions`, by the name of that table in the query.
     static func paidUntil(of row: String) -> String {
         """
         (SELECT o.\(column) FROM main.\(table) AS o WHERE o.bundle_id = \(row).bundle_id \
@@ -320,7 +320,8 @@ enum OtherPayments {
     }
 }
 
-/// The columns of seats in the table `subscriptions`, which has them only where the company wants them.
+/// The columns of seats in the table `subscriptions`, which has them only where the company wants
+/// them.
 enum SeatColumns {
     /// Those that the table has.
     static func present(_ db: Database) throws -> Set<SubscriptionField> {
@@ -351,7 +352,7 @@ enum SeatColumns {
 }
 
 extension SQLiteStore {
-    /// The columns that the table `subscriptions` does not have, so that no row is judged by them.
+    /// The columns that the table `subscriptions` does not have, so that no row is checked by them.
     package func columnsNotStored() throws -> Set<SubscriptionField> {
         try stream("looking for the columns of seats") { db in
             SubscriptionField.ofSeats.subtracting(try SeatColumns.present(db))
@@ -425,7 +426,7 @@ struct StoredKey: Hashable, Sendable {
     /// The key in the order of the primary key.
     var arguments: StatementArguments { StatementArguments(parts.map(\.argument)) }
 
-    /// Reads the three key columns, which stand in the order of `SubscriptionField`.
+    /// Reads the three key columns, which are in the order of `SubscriptionField`.
     init(_ row: Row) throws {
         parts = [try Part(row, at: 2), try Part(row, at: 1), try Part(row, at: 0)]
     }

@@ -6,7 +6,7 @@ package import Subscriptions
 struct DatabaseFile: Sendable {
     let path: String
 
-    /// The size of the write-ahead log beside it; 0 when there is none.
+    /// The size of the write-ahead log next to it; 0 when there is none.
     private var logBytes: Int {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
         return (attributes?[.size] as? Int) ?? 0
@@ -16,7 +16,7 @@ struct DatabaseFile: Sendable {
 
     var isWritable: Bool { FileManager.default.isWritableFile(atPath: path) }
 
-    /// A file of no bytes: what a database becomes when its content is lost, never one of ours.
+    /// A file of no bytes: what a database becomes when its content is lost, never one of trueup's.
     var isEmpty: Bool {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         return (attributes?[.size] as? Int) == 0
@@ -48,8 +48,8 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
-    /// A connection that fills a file which no other process knows yet, and which is deleted where that
-    /// fails: without a journal, and without a sync before `complete`.
+    /// A connection that fills a file which no other process knows yet, and which is deleted where
+    /// that fails: without a journal, and without a sync before `complete`.
     func connectToFill() throws -> DatabaseQueue {
         let connection = try DatabaseQueue(
             path: path,
@@ -61,7 +61,8 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
-    /// Closes what `connectToFill` has opened, with all that was written in the file and on the disk.
+    /// Closes what `connectToFill` has opened, with all that was written in the file and on the
+    /// disk.
     func complete(_ connection: DatabaseQueue) throws {
         try connection.inDatabase { db in try db.execute(sql: "PRAGMA journal_mode = WAL") }
         try connection.close()
@@ -112,8 +113,8 @@ struct DatabaseFile: Sendable {
 
 /// Creates a database under a temporary name and renames it into place when it is complete.
 ///
-/// So there is never a file of no bytes that could be ours, and an empty file can be taken for what
-/// it is: a database that lost its content.
+/// So there is never a file of no bytes that could be trueup's, and an empty file can be taken for
+/// what it is: a database that lost its content.
 struct NewDatabase {
     let path: String
 
@@ -196,10 +197,11 @@ extension DatabaseFile {
         return unsafe pread(file, &version, 1, 19) == 1 && version == 2
     }
 
-    /// The schema's version by the header of a database of ours, read without a connection; `nil` where
-    /// that takes one: what a log holds is younger than the header, or older.
+    /// The schema's version by the header of a database of trueup's, read without a connection;
+    /// `nil` where that takes one: what a log holds is younger than the header, or older.
     ///
-    /// Where this process has a connection there is a log, too: closing a descriptor drops no locks.
+    /// Where this process has a connection there is a log as well: closing a descriptor drops no
+    /// locks.
     var versionInHeader: Int? {
         let path = realPath
         let files = FileManager.default
@@ -227,7 +229,7 @@ extension DatabaseFile {
         guard let database = error as? DatabaseError, refusals.contains(database.resultCode),
             exists, isWritable
         else { return StoreError(error, doing: doing) }
-        // The file is there and may be written: it is what SQLite keeps beside it.
+        // The file is there and may be written: it is what SQLite keeps next to it.
         if let obstacle = FileObstacle.amongParts(ofDatabaseAt: realPath) {
             return .notWritten(
                 "The database \(path) cannot be opened: \(obstacle.text). Nothing was changed. What "
@@ -263,7 +265,7 @@ package struct FileObstacle: Hashable, Sendable {
     /// As an imperative, without a full stop.
     package let fix: String
 
-    /// The files that are part of the database: what was committed last stands in its log alone.
+    /// The files that are part of the database: what was committed last is in its log alone.
     private static let partsOfDatabase = ["-wal", "-shm", "-journal"]
     private static let locks = ["-lock", "-tell-lock"]
 

@@ -1,13 +1,14 @@
 import GRDB
 import Subscriptions
 
-/// Whether a database is ours, and of which version.
+/// Whether a database is trueup's, and of which version.
 struct SchemaCheck {
     let path: String
     var steps = Migration.all
     var newest: Int { steps.last?.number ?? 0 }
 
-    /// Brings the schema up to this version, or an earlier one; an empty database becomes one of ours.
+    /// Brings the schema up to this version, or an earlier one; an empty database becomes one of
+    /// trueup's.
     ///
     /// Each step is a transaction of its own and is seen whole or not at all.
     func migrate(_ connection: DatabaseQueue, to version: Int? = nil) throws {
@@ -44,7 +45,7 @@ struct SchemaCheck {
         }
     }
 
-    /// Refuses a file that is not ours, or not whole, before anything of it could change.
+    /// Refuses a file that is not trueup's, or not whole, before anything of it could change.
     ///
     /// - Returns: the schema's version.
     @discardableResult
@@ -64,8 +65,8 @@ struct SchemaCheck {
         try file.refuseLeavingFiles()
     }
 
-    /// Refuses a file that is not ours, and a database that lost what makes writing to it safe; reads
-    /// only.
+    /// Refuses a file that is not trueup's, and a database that lost what makes writing to it safe;
+    /// reads only.
     ///
     /// - Returns: the connection by which it was read.
     @discardableResult
@@ -227,11 +228,12 @@ struct SchemaDamage {
     }
 }
 
-/// All that is ours of a database's schema, as one digest.
+/// trueup's part of a database's schema, as one digest.
 ///
 /// Opening a database asks whether its schema is whole. That nothing at all is different shows by
-/// one query; only where something is, a model is made and compared part by part, which takes longer
-/// than the rest of the opening. The company's own additions to our tables are such a difference.
+/// one query; only where something is, a model is made and compared part by part, which takes
+/// longer than the rest of the opening. The company's own additions to our tables are such a
+/// difference.
 package struct SchemaDigest: Hashable, Sendable {
     private let sha256: String
 
@@ -350,8 +352,8 @@ struct TableShape {
         key = try String.fetchAll(
             db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
             arguments: [table])
-        // An older database has not all of today's columns yet; whether it may lack one is no matter
-        // of its shape.
+        // An older database has not all of today's columns yet; its shape does not decide whether
+        // it may lack one.
         let present = try Self.columns(of: table, db)
         looseColumns = try columns.filter(present.contains).filter {
             try Self.isLoose($0, of: table, db)
@@ -395,7 +397,8 @@ struct TableShape {
     }
 
     /// Statements that make the table as it must be, with its rows and the company's own columns,
-    /// and that leave it as it is where two rows have one key; `columns` are those of the definition.
+    /// and that leave it as it is where two rows have one key; `columns` are those of the
+    /// definition.
     static func rebuild(
         _ table: String, as definition: String, with columns: Set<String>, _ db: Database
     ) throws -> String {

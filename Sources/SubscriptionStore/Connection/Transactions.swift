@@ -30,8 +30,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Works through something large, a chunk in each transaction; `step` is told where to begin and
-    /// returns where the next chunk begins, or `nil` after the last.
+    /// Works through something large, a chunk in each transaction; `step` is told where to begin
+    /// and returns where the next chunk begins, or `nil` after the last.
     func inChunks<Position: Sendable>(
         _ doing: String, from first: Position,
         _ step: @escaping @Sendable (Position, Database) throws -> Position?
@@ -176,8 +176,8 @@ extension SQLiteStore {
 
     /// One consistent view of the database on a connection of its own, for streaming.
     ///
-    /// The connection is kept for the next reading only beside one that writes: where nothing of the
-    /// file may change, how it is connected to depends on what lies beside it now.
+    /// The connection is kept for the next reading only next to one that writes: where nothing of
+    /// the file may change, how it is connected to depends on what lies next to it now.
     func stream<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
         do {
             let reader = try idleReader.take() ?? file.connectToRead()
@@ -202,8 +202,8 @@ extension SQLiteStore {
 }
 
 extension BooksMirror? {
-    /// Does the work of one transaction, entitlements included; where the books stand on a server, it
-    /// commits there, too.
+    /// Does the work of one transaction, entitlements included; where the books are on a server, it
+    /// commits there as well.
     fileprivate func committing<Value>(
         _ db: Database, by catalogue: ProductCatalogue?, listsNew: Bool = true,
         _ body: (Database) throws -> Value
@@ -219,8 +219,8 @@ extension BooksMirror? {
 extension Database {
     /// Makes one correction inside a transaction, wholly or not at all.
     ///
-    /// As `inSavepoint`, whose statements are prepared again each time, which takes longer than to run
-    /// them.
+    /// As `inSavepoint`, whose statements are prepared again each time, which takes longer than to
+    /// run them.
     func inCorrection<Value>(_ body: () throws -> Value) throws -> Value {
         try cachedStatement(sql: "SAVEPOINT trueup_correction").execute()
         do {
@@ -241,7 +241,7 @@ extension Database {
     /// One consistent view of a connection that may write; what writes all the same is rolled back.
     ///
     /// Not GRDB's own reading: it turns writing off and on again, and each time SQLite prepares
-    /// every statement of the connection anew.
+    /// every statement of the connection again.
     fileprivate func inOneView<Value>(_ body: () throws -> Value) throws -> Value {
         try beginTransaction(.deferred)
         do {
@@ -263,9 +263,10 @@ extension Database {
 
 /// Lets others have a turn between two writes.
 ///
-/// SQLite has no queue: who waits for the lock looks again and again, up to 100 ms apart, and a job
-/// that takes the lock at once after it freed it can be in the way at every look, however short its
-/// transactions. So after each longer one the lock stays free for as long as it was held.
+/// SQLite has no queue: a program that waits for the lock tries again and again, up to 100 ms
+/// apart, and a job that takes the lock at once after it freed it can be in the way at every try,
+/// however short its transactions. So after each longer one the lock stays free for as long as it
+/// was held.
 final class WriteBackoff: Sendable {
     private let last = Mutex<(ended: ContinuousClock.Instant, took: Duration)?>(nil)
 
@@ -288,7 +289,7 @@ extension StoreError {
     ///
     /// - Parameters:
     ///   - error: What GRDB threw; a `StoreError` passes through.
-    ///   - doing: What was being done, to go on after "while".
+    ///   - doing: What was being done, which completes the sentence after "while".
     package init(_ error: any Error, doing: String) {
         guard let error = error as? DatabaseError else {
             self = (error as? StoreError) ?? .inconsistent("While \(doing): \(error).")

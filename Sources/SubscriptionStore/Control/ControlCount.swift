@@ -4,10 +4,10 @@ import Subscriptions
 
 /// Counts the company's tables before and after a run, and brings the two counts together.
 ///
-/// Everything is read in one transaction with the ledger's end, so that each written correction is known
-/// to be in a count or not. Rows of apps that are not configured are counted, too: with them the sums are
-/// those of the whole tables. A run that is narrowed, or that only reads notifications, counts nothing: it
-/// would read all rows for the sake of a few.
+/// Everything is read in one transaction with the ledger's end, so that each written correction is
+/// known to be in a count or not. Rows of apps that are not configured are counted as well: with
+/// them the sums are those of the whole tables. A run that is narrowed, or that only reads
+/// notifications, counts nothing: it would read all rows for the sake of a few.
 struct ControlCount {
     let db: Database
     let header: RunHeader
@@ -73,7 +73,7 @@ struct ControlCount {
     private struct Earlier {
         /// By app, from the last run of whatever job that counted it, with the ledger's end there.
         var byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)] = [:]
-        /// The apps of which rows or periods stood when the last of these runs ended.
+        /// The apps that had rows or periods when the last of these runs ended.
         var stood: Set<[String]> = []
     }
 
@@ -160,7 +160,8 @@ struct DeliveryCount {
     }
 }
 
-/// Which apps' totals are kept apart: all, unless the rows name more strange ones than anybody reads.
+/// Which apps' totals are kept apart: all, unless the rows name more strange ones than anybody
+/// reads.
 struct ControlGroups: Hashable {
     /// The configured apps, as bundle id and environment.
     let configured: Set<[String]>
@@ -193,8 +194,8 @@ struct ControlGroups: Hashable {
 struct GroupedSums {
     private(set) var groups: ControlGroups
     private var tallies: [[String]: Tally] = [:]
-    /// The app of the rows that come, with what was counted of it since they began: neighbours nearly
-    /// always have the same.
+    /// The app of the rows that come, with what was counted of it since they began: neighbours
+    /// nearly always have the same.
     private var bundleID = ""
     private var environment = ""
     private var current = Tally()
@@ -216,7 +217,7 @@ struct GroupedSums {
             }
         }
 
-        /// An amount that no column of 64 bits holds stands as the largest that one does.
+        /// An amount that no column of 64 bits holds counts as the largest that one does.
         var sums: ControlSums {
             var sums = ControlSums()
             for (group, rows) in statuses.enumerated() where rows > 0 {
@@ -315,7 +316,7 @@ struct LedgerEffects {
     ) {
         let before = ControlSums.group(ofStatus: change?.before.integer)
         let after = ControlSums.group(ofStatus: change?.after.integer)
-        // A row that is inserted without a status stands there all the same.
+        // A row that is inserted without a status is there all the same.
         guard change != nil || action != .update else { return }
         if action != .insert { sums.add(rows: -1, ofStatus: before) }
         if action != .delete { sums.add(rows: 1, ofStatus: after) }
@@ -329,7 +330,7 @@ struct LedgerEffects {
         var standing: Row?
         if entry.rowAction == .update {
             guard price != nil || currency != nil else { return }
-            // What a correction leaves as it is stands in the row.
+            // What a correction leaves as it is is in the row.
             standing = try Row.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -358,10 +359,11 @@ extension FieldValue {
     fileprivate var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
-/// Adds up the company's tables by app: each table read once, in its own order, in a transaction that
-/// only reads.
+/// Adds up the company's tables by app: each table read once, in its own order, in a transaction
+/// that only reads.
 ///
-/// SQLite would sort all periods to group them by currency, which costs several times what reading does.
+/// SQLite would sort all periods to group them by currency, which costs several times what reading
+/// does.
 struct TableSums {
     let db: Database
     let groups: ControlGroups
@@ -380,7 +382,7 @@ struct TableSums {
         return sums
     }
 
-    /// Both sides of the rows that the pass has judged.
+    /// Both sides of the rows that the pass has checked.
     func judged(inPass passID: Int64) throws -> [[String]: JudgedTotals] {
         var before = GroupedSums(groups)
         var apple = GroupedSums(groups)

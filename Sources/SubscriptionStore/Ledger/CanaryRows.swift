@@ -12,7 +12,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Whether a run would go on with a canary that was written and never judged.
+    /// Whether a run would resume a canary that was written and never checked.
     package func hasUnfinishedCanary(for run: RunHeader) throws(StoreError) -> Bool {
         try view("looking for an unfinished canary") { db in
             guard let passID = try PassOpening(db: db, run: run).adoptable() else {
@@ -69,7 +69,7 @@ extension SQLiteStore {
         LIMIT ?2
         """
 
-    /// Adds what is written in one transaction with the chosen ones, so that it is looked at again
+    /// Adds what is written in one transaction with the chosen ones, so that it is checked again
     /// too.
     private static func completeCanary(of passID: Int64, _ db: Database) throws {
         repeat {

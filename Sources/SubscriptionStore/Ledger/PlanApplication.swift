@@ -50,8 +50,8 @@ struct PlanApplication {
         case canary
     }
 
-    /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at one
-    /// correction, or a deferred constraint at the end, which does not say at which.
+    /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at
+    /// one correction, or a deferred constraint at the end, which does not say at which.
     struct Undone: Error {
         let items: [StoredCorrection]
         /// The reason, where it is not noted yet.
@@ -185,7 +185,8 @@ struct PlanApplication {
         return try exist && !aliasRows.rows(of: correction.subscription).isEmpty
     }
 
-    /// Whether the evidence of a correction is stored and not erased; this run verified the payloads themselves.
+    /// Whether the evidence of a correction is stored and not erased; this run verified the
+    /// payloads themselves.
     private static func isHeld(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
         guard correction.undoOf == nil else { return true }
         let vault = EvidenceVault(db: db)
@@ -322,7 +323,7 @@ struct LinkedCorrections {
 
 /// The plan of a pass, and the ledger of the corrections written from it.
 ///
-/// A row's change, its ledger entry and its event are one transaction; the ledger stands beside the
+/// A row's change, its ledger entry and its event are one transaction; the ledger is next to the
 /// rows, wherever these are.
 extension SQLiteStore {
     /// Fixes what the pass plans and gives it its identity; once for each run, unless something is
@@ -388,8 +389,8 @@ extension SQLiteStore {
     /// Folds every correction of the pass's plan, written ones included, into one value; they are
     /// read in the order of their subscriptions and never held at once.
     ///
-    /// Each comes with the reason for which its row was asked about; `nil` where it was no question of
-    /// this pass.
+    /// Each comes with the reason for which its row was checked; `nil` where it was not a question
+    /// of this pass.
     package func reducePlan<Result: Sendable>(
         of pass: OpenPass, into initial: Result,
         _ add: @escaping @Sendable (inout Result, PlannedCorrection, QuestionReason?) -> Void
@@ -419,7 +420,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The guards lifted for this checkpoint by runs that were killed after the guards passed their plan.
+    /// The guards lifted for this checkpoint by runs that were killed after the guards passed their
+    /// plan.
     package func liftsOfKilledRuns(in pass: OpenPass) async throws(StoreError) -> [GuardLift] {
         try await read("reading what was lifted") { db in
             try GuardLift.fetchAll(
@@ -445,7 +447,7 @@ extension SQLiteStore {
     /// ledger entry in the same transaction, by compare-and-set; says how many were taken up
     /// (0 when none is left).
     ///
-    /// A row that moved becomes undecided (`changed_during_run`).
+    /// A row that changed becomes undecided (`changed_during_run`).
     package func applyPlanned(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
@@ -497,11 +499,12 @@ extension SQLiteStore {
 }
 
 extension PlanApplication {
-    /// Takes up so many corrections in one transaction, which is one of the company's database, too.
+    /// Takes up so many corrections in one transaction, which is one of the company's database as
+    /// well.
     ///
     /// - Parameters:
     ///   - limit: How many.
-    ///   - link: The company's own table; `nil` where the rows stand here.
+    ///   - link: The company's own table; `nil` where the rows are here.
     /// - Returns: How many were taken up.
     /// - Throws: `Undone` where nothing was written because a database said no.
     fileprivate func apply(limit: Int, to link: CompanyLink?) throws -> Int {

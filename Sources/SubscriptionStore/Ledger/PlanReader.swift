@@ -45,7 +45,7 @@ struct PlanReader {
             job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
         head.jobFile = row.text(at: 7)
         head.guards = row.text(at: 8)
-        // Killed before its report stood, a run has not applied the plan to its end.
+        // Killed before its report was published, a run has not applied the plan to its end.
         let isReported = row.integer(at: 6) != 1
         var known = KnownPlan(
             seal: PlanSeal(sha256: digest, head: head, changes: row.number(at: 1) ?? 0),
@@ -164,7 +164,8 @@ struct PlanCount {
 
     /// Subscriptions that the plan changes, and those of them that it only fills.
     ///
-    /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates none mends a finding.
+    /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates
+    /// none fixes a finding.
     private func changes() throws -> (subscriptions: Int, filled: Int) {
         let row = try Row.fetchOne(
             db,
@@ -181,10 +182,10 @@ struct PlanCount {
         return (row?.number(at: 0) ?? 0, row?.number(at: 1) ?? 0)
     }
 
-    /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were asked
-    /// about.
+    /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were
+    /// asked about.
     ///
-    /// `nil` for a run that asks about every row, and for one that is narrowed otherwise, which leaves
+    /// `nil` for a run that checks every row, and for one that is narrowed otherwise, which leaves
     /// out also rows that are due.
     private func scheduledRows() throws -> Int? {
         let pass = try Row.fetchOne(
@@ -211,8 +212,8 @@ struct PlanCount {
             arguments: [passID]) ?? false
     }
 
-    /// Rows that earlier runs of the round have judged and this pass has not; `nil` where the pass goes
-    /// on with no round.
+    /// Rows that earlier runs of the full scan have checked and this pass has not; `nil` where the
+    /// pass goes on with no round.
     func rowsOfRoundBefore() throws -> Int? {
         try Int.fetchOne(
             db,
@@ -251,7 +252,7 @@ struct PlanCount {
     private static let routineReasons = QuestionReason.allCases.filter(\.isRoutine)
         .map { String($0.rank) }.joined(separator: ", ")
 
-    /// Rows in flight whose `signed_date` is what a correction of ours wrote.
+    /// Rows in flight whose `signed_date` is what a correction of trueup's wrote.
     private func inFlightByOurselves() throws -> Int {
         try Int.fetchOne(
             db,
@@ -315,7 +316,7 @@ struct PlanStaging {
         return first...last
     }
 
-    /// Copies the next corrections; returns where to go on, or `nil` at the end.
+    /// Copies the next corrections; returns where to continue, or `nil` at the end.
     ///
     /// Corrections already in the pass are kept, so a killed run can continue. They are read by
     /// number: by key, SQLite would sort all remaining ones for each chunk.
@@ -380,8 +381,9 @@ struct PlanStaging {
         return written != nil
     }
 
-    /// Copies the findings that the correction resolves into the pass that writes it, with the causes
-    /// that the run found which made the plan: what it read of Apple's history is no longer there.
+    /// Copies the findings that the correction resolves into the pass that writes it, with the
+    /// causes that the planning run found: what it read of Apple's history is no longer
+    /// there.
     private func copyFindings(
         fixedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
@@ -432,7 +434,7 @@ struct PlanStaging {
         }
         var plan = PlanTotals(
             totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
-            // What was carried over from an earlier night says nothing about this one.
+            // What was carried over from an earlier run says nothing about this one.
             notFound: try count(
                 """
                 SELECT count(*) FROM trueup_run_not_found AS n WHERE n.run_seq = ?
@@ -449,7 +451,7 @@ struct PlanStaging {
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
                 """))
-        // A narrowed run leaves out also rows that are due.
+        // A partial run leaves out also rows that are due.
         let coverage: RunCoverage? = try StoredJSON.decode(
             try String.fetchOne(
                 db, sql: "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
@@ -462,7 +464,8 @@ struct PlanStaging {
             plan.tableCoverage = plan.totals.inScope &+ before
         }
         if plan.tableCoverage == nil {
-            // A job without a walk counts no rows, and its shares are of the whole table all the same.
+            // A job without a walk counts no rows, and its shares are of the whole table all the
+            // same.
             plan.tableCoverage = try Int.fetchOne(
                 db,
                 sql: """
@@ -476,7 +479,7 @@ struct PlanStaging {
 
 /// The plans and corrections of earlier runs, for a run that applies or reverts them.
 extension SQLiteStore {
-    /// Takes an earlier run's plan up into the pass, with the findings that it mends; what was
+    /// Takes an earlier run's plan up into the pass, with the findings that it fixes; what was
     /// written under this plan before counts as applied.
     package func stagePlan(
         _ sha256: String, in pass: OpenPass, run: RunHeader
@@ -504,7 +507,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Plans the inverse of an earlier run's corrections; what is taken back already is left out,
+    /// Plans the inverse of an earlier run's corrections; what is reverted already is left out,
     /// what cannot be is staged as stale.
     package func stageUndo(
         ofRun runID: String, in pass: OpenPass, run: RunHeader
@@ -568,7 +571,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Each correction of a run with whether it can be taken back, newest first, streamed.
+    /// Each correction of a run with whether it can be reverted, newest first, streamed.
     ///
     /// `body`'s errors pass through unchanged.
     ///

@@ -257,7 +257,7 @@ struct RowChange {
 
     /// Whether a constraint, or one of the company's triggers, refused this row alone.
     ///
-    /// A missing column or table of ours affects every row: the schema has changed.
+    /// A missing column or table of trueup's affects every row: the schema has changed.
     private static func concernsRowAlone(_ error: DatabaseError) -> Bool {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG: return true
@@ -274,9 +274,9 @@ struct RowChange {
 
 /// A correction of an adopted plan, whose row changed since the plan was made.
 ///
-/// Where the row is as the plan would have left it, nothing is left of the finding. Apple is asked about
-/// any other such row again: the plan is out of date, and the row's last check may give the next run no
-/// other reason to ask.
+/// Where the row is as the plan would have left it, nothing is left of the finding. Apple is asked
+/// about any other such row again: the plan is out of date, and the row's last check may give the
+/// next run no other reason to ask.
 struct ChangedRow {
     let db: Database
     let correction: PlannedCorrection
@@ -391,7 +391,7 @@ struct CurrentRow: Equatable {
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
                 WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
                 """)
-        // At the cursor, where bytes that are no text are still seen.
+        // At the cursor, where bytes that are not text are still seen.
         let rows = try Row.fetchCursor(read, arguments: key.arguments)
         return try rows.next().map { row in
             CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
@@ -443,7 +443,7 @@ struct CurrentRow: Equatable {
 /// next run checks the row.
 struct RevertedCorrection {
     let db: Database
-    /// The ledger entry that was taken back.
+    /// The ledger entry that was reverted.
     let entry: Int64
 
     func note() throws {
@@ -451,7 +451,7 @@ struct RevertedCorrection {
         try forgetAgreement()
     }
 
-    /// A finding stays open until a look finds it mended, and its correction no longer stands.
+    /// A finding stays open until a check finds it fixed, and its correction no longer holds.
     ///
     /// It has not come back by itself, so it is not recurring.
     private func reopenFindings() throws {
@@ -476,8 +476,8 @@ struct RevertedCorrection {
         ).execute(arguments: [entry])
     }
 
-    /// Periods do not show in the digest of a row's values, so the digest is replaced by one that no
-    /// row has.
+    /// Periods do not show in the digest of a row's values, so the digest is replaced by one that
+    /// no row has.
     private func forgetAgreement() throws {
         try db.cachedStatement(
             sql: """

@@ -3,12 +3,12 @@ import Subscriptions
 
 /// Decides for each ledger entry of a run whether it can be reverted, and by which correction.
 ///
-/// The row must be as the last ledger entry about it left it: the same version, so no one wrote to it
-/// since, and the same values. Where the run corrected a row twice, the later correction is taken
-/// back first, and the earlier one is judged as if that were done.
+/// The row must be as the last ledger entry about it left it: the same version, so no one wrote to
+/// it since, and the same values. Where the run corrected a row twice, the later correction is
+/// reverted first, and the earlier one is checked as if that were done.
 struct UndoJudgement {
     let db: Database
-    /// The run to take back.
+    /// The run to revert.
     let runID: String
 
     /// The entries that a run wrote or its report showed, before the given one, newest first.
@@ -155,7 +155,7 @@ struct UndoJudgement {
             return Situation(row: try CurrentRow.period(period, db), version: nil)
         }
         let row = try CurrentRow.subscription(key, db)
-        // A row that is inserted again goes on from the version that it was deleted with.
+        // A row that is inserted again continues from the version that it was deleted with.
         let statement = try db.cachedStatement(
             sql: """
                 SELECT row_version FROM \(row == nil ? "trueup_row_versions" : "subscriptions")
@@ -212,7 +212,7 @@ extension LedgerEntry {
 struct UndoStaging {
     let db: Database
     let run: RunReference
-    /// The run to take back.
+    /// The run to revert.
     let undone: String
 
     func stage(before position: Int64) throws -> [UndoItem] {

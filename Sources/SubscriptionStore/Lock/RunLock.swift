@@ -3,7 +3,7 @@ package import Subscriptions
 
 /// The right to be the only job on a database.
 ///
-/// It is a lock of the kernel (flock(2)) on a file beside the database: it ends with the process,
+/// It is a lock of the kernel (flock(2)) on a file next to the database: it ends with the process,
 /// however that ends, so nothing stale is ever left. The file itself stays, because removing it
 /// would let two processes lock two different files of that name. It is not the database file: that
 /// one carries SQLite's own locks, which the closing of any descriptor of the process would drop.
@@ -12,7 +12,7 @@ package struct RunLock: ~Copyable {
     package enum Purpose: Sendable {
         /// Judging and writing rows.
         case job
-        /// Telling others of what was written, while a job may go on.
+        /// Telling others of what was written, while a job may continue.
         case telling
     }
 
@@ -66,7 +66,7 @@ package struct RunLock: ~Copyable {
         }
     }
 
-    /// Beside the database that the path leads to, so that a symbolic link makes no second lock.
+    /// Next to the database that the path leads to, so that a symbolic link makes no second lock.
     static func lockFile(ofDatabaseAt path: String, purpose: Purpose = .job) -> String {
         URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             + (purpose == .job ? "-lock" : "-tell-lock")
@@ -121,7 +121,7 @@ struct LockFile: ~Copyable {
 
     private let descriptor: Int32
 
-    /// Only for the job's user: anybody who can open a lock file can hold the lock.
+    /// Only for the job's user: a user who can open a lock file can hold the lock.
     private static let mode: mode_t = 0o600
 
     /// Opens the file, or says why not.
@@ -186,7 +186,7 @@ struct LockFile: ~Copyable {
 
 /// A lock of another program on the database, as the kernel tells of it.
 ///
-/// Only asked for (`F_GETLK`), never taken: neither the file nor what SQLite keeps beside it is
+/// Only asked for (`F_GETLK`), never taken: neither the file nor what SQLite keeps next to it is
 /// touched. Closing a descriptor drops the locks that this process has on the same file, so it may
 /// only be looked for while this process has the database closed.
 package struct ForeignLock: Hashable, Sendable {
@@ -269,8 +269,8 @@ package struct ForeignLock: Hashable, Sendable {
 extension SQLiteStore {
     /// A lock that another program does not give back in all the time that a run waits for it.
     ///
-    /// Services write for milliseconds; a process with a transaction open for minutes keeps a run from
-    /// its first write (exit 75). The database must not be open in this process.
+    /// Services write for milliseconds; a process with a transaction open for minutes keeps a run
+    /// from its first write (exit 75). The database must not be open in this process.
     ///
     /// - Parameter path: The database.
     /// - Returns: The lock as it was seen last; `nil` once no process has one.

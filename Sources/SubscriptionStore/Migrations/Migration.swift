@@ -14,7 +14,7 @@ package struct Migration: Sendable {
         self.sql = sql
     }
 
-    /// Marks a file as ours (`PRAGMA application_id`): the ASCII codes of `TRUP`.
+    /// Marks a file as trueup's (`PRAGMA application_id`): the ASCII codes of `TRUP`.
     package static let applicationID = 0x5452_5550
 
     /// Every step, in order.

@@ -1,8 +1,9 @@
 /// The tables that trueup makes: schema 1, grouped by subject.
 ///
-/// Every table but `subscriptions`, `transactions` and `purchases` belongs to trueup alone and begins with
-/// `trueup_`. Times are UNIX milliseconds. `pass_id` is the number of a checkpoint, `run_seq` that
-/// of a run. Comments precede their statement: SQLite would store a comment inside it.
+/// Every table but `subscriptions`, `transactions` and `purchases` belongs to trueup alone and
+/// begins with `trueup_`. Times are UNIX milliseconds. `pass_id` is the number of a checkpoint,
+/// `run_seq` that of a run. Comments precede their statement: SQLite would store a comment inside
+/// it.
 ///
 /// Databases were made by these statements, so they are frozen once released: a change is a
 /// further `Migration`.
@@ -14,7 +15,7 @@ enum Schema {
         agenda, quota, checkpoints, checkpointHistory, runs, runLists, findings,
     ].joined(separator: "\n")
 
-    /// The company's rows, which its services read and write too, and what trueup notes beside
+    /// The company's rows, which its services read and write too, and what trueup notes next to
     /// them.
     ///
     /// A row's version only ever grows, whoever writes and however: by update, by REPLACE (which is
@@ -159,7 +160,7 @@ enum Schema {
         ) WITHOUT ROWID;
         """
 
-    /// Databases beside this one: the company's own table, whose rows `subscriptions` then holds a
+    /// Databases next to this one: the company's own table, whose rows `subscriptions` then holds a
     /// copy of; and the server that holds trueup's database, of which this file is then a copy.
     static let companyDatabase = """
         -- The identity of the database, which its ledger and reports carry.

@@ -40,7 +40,7 @@ struct OutboxWriter {
                 SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
                 WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
                 """)
-        // At the cursor, where bytes that are no text are still seen.
+        // At the cursor, where bytes that are not text are still seen.
         let rows = try Row.fetchCursor(statement, arguments: key.arguments)
         return try rows.next().map { LocalSubscription($0) }
     }
@@ -53,8 +53,8 @@ extension SQLiteStore {
     /// Events due for delivery: at most one per subscription, because an undelivered older event of
     /// the same subscription holds back newer ones.
     ///
-    /// Those that failed least often come first, then the older. One is due, too, whose next attempt
-    /// lies more than `OutboxEvent.farthestAttemptMilliseconds` ahead.
+    /// Those that failed least often come first, then the older. One is due as well, whose next
+    /// attempt lies more than `OutboxEvent.farthestAttemptMilliseconds` ahead.
     package func dueEvents(
         at now: Timestamp, limit: Int
     ) async throws(StoreError) -> [OutboxEvent] {
@@ -165,7 +165,7 @@ extension OutboxTotals {
                     AND older.ledger_entry < o.ledger_entry)
         """
 
-    /// Counts the outbox as it stands at a moment.
+    /// Counts the outbox as it is at a moment.
     init(_ db: Database, at now: Timestamp) throws {
         self.init()
         let row = try Row.fetchOne(

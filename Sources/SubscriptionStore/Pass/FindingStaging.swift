@@ -66,7 +66,7 @@ struct FindingStaging {
     }
 }
 
-/// The identity of a finding over the nights.
+/// The identity of a finding from run to run.
 enum FindingIdentity {
     /// The first 24 hexadecimal digits of SHA-256 over what the finding is about.
     static func of(_ finding: Finding) -> String {
@@ -243,7 +243,7 @@ struct CorrectionStaging {
                     run.passID,
                 ] + key.arguments)
         case (.applied, .insert):
-            // The walk of a run that goes on must not meet it as a row in scope.
+            // The walk of a run that continues must not meet it as a row in scope.
             try db.cachedStatement(
                 sql: """
                     INSERT INTO trueup_pass_rows (
@@ -254,7 +254,7 @@ struct CorrectionStaging {
                     """
             ).execute(arguments: [run.passID] + key.arguments)
         case (.applied, .deletePeriod), (.applied, .delete):
-            // Read on from its end, a history would never show again what was taken back.
+            // Read on from its end, a history would never show again what was rolled back.
             try db.cachedStatement(
                 sql: """
                     DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
@@ -274,9 +274,9 @@ struct CorrectionStaging {
         }
     }
 
-    /// Counts the row of a correction in a run that judges no row itself.
+    /// Counts the row of a correction in a run that checks no row itself.
     ///
-    /// The verdict is that of the run that judged it: a row with only fills is a match, a row to
+    /// The verdict is that of the run that checked it: a row with only fills is a match, a row to
     /// be inserted is not in scope yet.
     func noteRow(of correction: PlannedCorrection) throws {
         var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy

@@ -13,7 +13,7 @@ struct PassOpening {
         let passID: Int64
         let sequence: Int64
         let resumedFrom: String?
-        /// Passes with which nobody goes on any more.
+        /// Checkpoints that no run will resume.
         let dropped: [Int64]
     }
 
@@ -29,7 +29,7 @@ struct PassOpening {
                         OR (job = ?1 OR ?7) AND abs(?5 - began) >= ?6)
                 RETURNING pass_id
                 """,
-            // Of another job's only by a run that takes over what they found, too.
+            // Of another job's only by a run that adopts what they found as well.
             arguments: [
                 run.job, adopted, run.mode.rawValue, TextList.encode(run.narrowing),
                 run.started.unixMilliseconds, PassLifetime.longestMilliseconds, run.judgesRows,
@@ -54,7 +54,7 @@ struct PassOpening {
             passID: passID, sequence: sequence, resumedFrom: resumedFrom, dropped: dropped)
     }
 
-    /// The pass that the run would go on with.
+    /// The pass that the run would resume.
     func adoptable() throws -> Int64? {
         try Int64.fetchOne(
             db,
@@ -106,7 +106,7 @@ struct PassOpening {
             ])
     }
 
-    /// Whether the newest run of the pass ended and its report stands.
+    /// Whether the newest run of the pass ended and its report is published.
     private func lastReportIsPublished(in passID: Int64) throws -> Bool {
         try Bool.fetchOne(
             db,
@@ -145,10 +145,10 @@ struct PassOpening {
                 """, arguments: [sequence, passID])
     }
 
-    /// Rows that an earlier run could not judge only because it ended, because Apple did not answer, or
-    /// because the answer may be wrong once: a chunk of them.
+    /// Rows that an earlier run could not check only because it ended, because Apple did not
+    /// answer, or because the answer may be wrong once: a chunk of them.
     ///
-    /// An id that Apple did not find is asked about again on the next day anyway.
+    /// An id that Apple did not find is checked again on the next day anyway.
     static func cutOff(_ opened: Opened, _ db: Database) throws -> [StoredKey] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -176,9 +176,9 @@ struct PassOpening {
         var correctionID: Int64 = 0
     }
 
-    /// Rows whose planned correction can no longer be written, because a service wrote to them since or
-    /// another job has seen a newer statement of Apple's: those of a chunk of the plan, and where the
-    /// next one begins.
+    /// Rows whose planned correction can no longer be written, because a service wrote to them
+    /// since or another job has seen a newer statement of Apple's: those of a chunk of the plan,
+    /// and where the next one begins.
     static func moved(
         from place: Place, _ opened: Opened, _ db: Database
     ) throws -> (keys: [StoredKey], next: Place?) {
@@ -219,7 +219,7 @@ struct PassOpening {
         return (keys, Place(key: try StoredKey(last), correctionID: last.integer(at: 3) ?? 0))
     }
 
-    /// Forgets rows, so that the walk asks about them again.
+    /// Forgets rows, so that the walk checks them again.
     static func askAgain(about keys: [StoredKey], _ opened: Opened, _ db: Database) throws {
         let corrections = try db.cachedStatement(
             sql: """
@@ -344,7 +344,7 @@ struct PassPurge {
         for table in Self.working {
             guard try deleteFirst(of: table, passID: passID) else { return true }
         }
-        // Their key goes on: of one subscription there may be more than a chunk.
+        // Their key continues: of one subscription there may be more than a chunk.
         let deliveries = "trueup_pass_deliveries"
         let rest = ["signed_date", "notification_uuid"]
         guard try deleteFirst(of: deliveries, then: rest, passID: passID) else { return true }
@@ -429,7 +429,7 @@ struct PassPurge {
 
 /// Throwing away what ended passes no longer need, a little at a time.
 ///
-/// Bookkeeping must not grow with every night: of a pass that is over, only what its runs' reports
+/// Bookkeeping must not grow with every run: of a pass that is over, only what its runs' reports
 /// show is kept.
 extension SQLiteStore {
     ///

@@ -16,7 +16,7 @@ struct PassStaging {
             AND p.verdict <> \(VerdictCode.noted.rawValue))
         """
 
-    /// Whether an earlier run of the pass's round has judged the row `s`.
+    /// Whether an earlier run of the pass's round has checked the row `s`.
     static let isOfRound = """
         EXISTS (SELECT 1 FROM trueup_passes AS w
             JOIN trueup_rounds AS o ON o.job = w.job
@@ -144,7 +144,7 @@ struct PassStaging {
 
     private static let figureColumns = "our_status, apple_status, apple_price, apple_currency"
 
-    /// A later look knows better what Apple states, but our row may be mended by then.
+    /// A later look knows better what Apple states, but our row may be fixed by then.
     private static let takesOverFigures = """
         our_status = ifnull(our_status, excluded.our_status),
         apple_status = excluded.apple_status, apple_price = excluded.apple_price,
@@ -250,7 +250,7 @@ struct PassStaging {
 }
 
 extension RowFigures? {
-    /// Both sides of a judged row, for the control totals.
+    /// Both sides of a checked row, for the control totals.
     fileprivate var arguments: StatementArguments {
         [
             map { ControlSums.group(ofStatus: $0.ourStatus) },
@@ -265,7 +265,7 @@ extension RowFigures? {
 /// Within a pass each row is settled once: what is staged for a settled row is ignored, unless it
 /// `replaces`. Every method is one short transaction.
 extension SQLiteStore {
-    /// Stores what was judged, in one transaction with the walk's position.
+    /// Stores what was checked, in one transaction with the walk's position.
     package func stage(
         _ batch: StagedBatch, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) {
@@ -317,7 +317,7 @@ extension SQLiteStore {
         }
     }
 
-    /// An id of the app that the pass has judged; `nil` where there is none.
+    /// An id of the app that the pass has checked; `nil` where there is none.
     package func judgedID(
         of app: AppIdentity, in pass: OpenPass
     ) async throws(StoreError) -> String? {
@@ -336,7 +336,8 @@ extension SQLiteStore {
     }
 
     /// Which of these subscriptions a finding of the pass names as the true original or the
-    /// successor of a row that we hold under another id: they are held, though not by their own name.
+    /// successor of a row that we hold under another id: they are held, though not by their own
+    /// name.
     package func heldUnderOtherIDs(
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {
@@ -360,15 +361,15 @@ extension SQLiteStore {
     }
 }
 
-/// A verdict as it stands in `trueup_pass_rows` and `trueup_run_totals`.
+/// A verdict as it is in `trueup_pass_rows` and `trueup_run_totals`.
 enum VerdictCode: Int64 {
-    /// Something was said about it, but it is no row in scope.
+    /// Something was said about it, but it is not a row in scope.
     case noted = 0
     case match = 1
     case discrepancy = 2
     case undecided = 3
     case excluded = 4
-    /// This pass inserted it: it was no row when the pass began.
+    /// This pass inserted it: it was not a row when the pass began.
     case inserted = 5
 
     init(_ verdict: Verdict?) {

@@ -4,7 +4,7 @@ package import Subscriptions
 
 /// The calls of an hour, which every process on this database enters before it makes them.
 extension SQLiteStore {
-    /// Books calls, and takes back those of an earlier grant that are not going to be made.
+    /// Reserves calls, and gives back those of an earlier grant that will not be made.
     ///
     /// - Parameters:
     ///   - wanted: How many calls are wanted, at least one.
@@ -54,7 +54,8 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - account: Whose.
     ///   - now: The present.
-    /// - Returns: Booked calls; notes of commands that leave the database as it is are not among them.
+    /// - Returns: Booked calls; notes of commands that leave the database as it is are not among
+    ///   them.
     /// - Throws: When the database cannot be read.
     package func bookedCalls(
         of account: QuotaAccount, at now: Timestamp
@@ -81,7 +82,7 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - account: Whose.
-    ///   - held: The notes beside the database, where there are any.
+    ///   - held: The notes next to the database, where there are any.
     ///   - now: The present.
     /// - Returns: The window of the hour that ends now.
     /// - Throws: When the database cannot be read.
@@ -220,14 +221,14 @@ extension SQLiteStore {
     }
 }
 
-/// The calls of commands that leave the database as it is, in a file beside it.
+/// The calls of commands that leave the database as it is, in a file next to it.
 ///
-/// `doctor` opens the database to read, and still makes calls that count. It enters each of them here
-/// before it makes it. A run that books calls in the database adds this file's calls of the last hour.
-/// The kernel's lock on the file keeps the two from overlooking each other.
+/// `doctor` opens the database to read, and still makes calls that count. It enters each of them
+/// here before it makes it. A run that books calls in the database adds this file's calls of the
+/// last hour. The kernel's lock on the file keeps the two from overlooking each other.
 package struct CallNotes: Sendable {
-    /// How long to wait for the lock, which is held for milliseconds; a stopped process must not keep
-    /// a run waiting for ever.
+    /// How long to wait for the lock, which is held for milliseconds; a stopped process must not
+    /// keep a run waiting for ever.
     private static let patienceMilliseconds = 2000
     private static let pollMilliseconds = 5
 
@@ -335,7 +336,7 @@ final class HeldCallNotes: Sendable {
 }
 
 extension SQLiteStore {
-    /// Notes a call beside the database, which stays as it is.
+    /// Notes a call next to the database, which stays as it is.
     ///
     /// - Parameters:
     ///   - account: Whose call.

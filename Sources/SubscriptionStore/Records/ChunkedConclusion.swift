@@ -13,8 +13,8 @@ struct ChunkedConclusion: Sendable {
     struct Step: Sendable {
         /// The table whose rows it goes through; `nil` where it has one transaction.
         let table: String?
-        /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at the
-        /// end.
+        /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at
+        /// the end.
         let run: @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
     }
 
@@ -44,7 +44,7 @@ struct ChunkedConclusion: Sendable {
                     let source = chunk(of: "trueup_pass_rows", start, rows, as: "p")
                     try update.make(source.sql, source.arguments, db)
                 })
-            // Only now: the two rows of a pair may stand in different chunks.
+            // Only now: the two rows of a pair may be in different chunks.
             let overlaps = OverlapQuestions(run: run, started: header.started)
             steps.append(
                 step(through: "trueup_pass_rows") { start, rows, db in
@@ -76,7 +76,7 @@ struct ChunkedConclusion: Sendable {
         }
     }
 
-    /// Where the rows stand that a run was to ask about that was not to ask about all of them.
+    /// The table of rows to check, in a run that does not check all of them.
     private static let asked = ["trueup_agenda", "trueup_pass_questions"]
 
     /// Tables whose rows belong to no pass.
@@ -121,8 +121,8 @@ struct ChunkedConclusion: Sendable {
             .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
-    /// Rows judged undecided, and accounts that Apple did not find, as the report lists them; and rows in
-    /// flight, of which it has the number only.
+    /// Rows checked undecided, and accounts that Apple did not find, as the report lists them; and
+    /// rows in flight, of which it has the number only.
     private func listUndecided(_ start: StoredKey, _ count: Int, _ db: Database) throws {
         let (rows, arguments) = chunk(of: "trueup_pass_rows", start, count, as: "p")
         try db.cachedStatement(
@@ -174,7 +174,7 @@ struct ChunkedConclusion: Sendable {
         )
     }
 
-    /// Rows not reached before the run ended; the next run of the pass asks about them.
+    /// Rows not reached before the run ended; the next run of the pass checks them.
     private func listUnreached(
         _ start: StoredKey, _ count: Int, _ scope: String, _ db: Database
     ) throws {
@@ -263,7 +263,7 @@ struct RunConclusionWriter {
         try end()
     }
 
-    /// Whether the run judged rows itself, rather than working off a plan or taking a run back.
+    /// Whether the run checked rows itself, rather than working off a plan or taking a run back.
     private func judgesRows() throws -> Bool {
         try Int.fetchOne(
             db, sql: "SELECT 1 FROM trueup_applications WHERE pass_id = ?",
@@ -272,7 +272,8 @@ struct RunConclusionWriter {
 
     /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
     ///
-    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied none.
+    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied
+    /// none.
     private func noteAppliedPlan() throws {
         guard header.mode == .apply, !tally.leavesPlanOpen else { return }
         try db.execute(
@@ -325,8 +326,8 @@ struct RunConclusionWriter {
                 "The run \(header.runID) has ended before. Nothing was written. This is a fault of "
                     + "trueup, please report it.")
         }
-        // Also where the pass stays open for a retry: what the stopped run planned is a matter of the
-        // pass, and what it owes stands on the agenda.
+        // Also where the pass stays open for a retry: what the stopped run planned is a matter of
+        // the pass, and what it owes is on the queue.
         if header.goesRound, conclusion.endsRound {
             try db.execute(
                 sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
@@ -348,7 +349,7 @@ struct ConclusionTally: Sendable {
     }
 
     let counts: [Count]
-    /// Where each row of the table is counted; `nil` for a run that judged none.
+    /// Where each row of the table is counted; `nil` for a run that checked none.
     let table: RunCoverage.TableCount?
     let evidence: EvidenceAccount.Sum
     let figures: RunFigures
@@ -418,7 +419,7 @@ struct RunFindings: Sendable {
     /// Where the pass's findings begin.
     func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
-    /// Stores the action and the state over the nights of each finding of a chunk; returns
+    /// Stores the action and the state from run to run of each finding of a chunk; returns
     /// where the next chunk begins.
     func report(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)
@@ -452,8 +453,8 @@ struct RunFindings: Sendable {
         return next
     }
 
-    /// Accounts that an earlier night did not find and that nobody asked about in this pass: each such
-    /// finding stands in `not_found.csv` as well.
+    /// Accounts that an earlier run did not find and that this pass did not ask about: each
+    /// such finding is in `not_found.csv` as well.
     private func listCarriedNotFound(from first: Int64, to end: Int64, _ db: Database) throws {
         let isItsKey = ["bundle_id", "environment", "original_transaction_id"]
         func isOf(_ table: String) -> String {
@@ -484,8 +485,8 @@ struct RunFindings: Sendable {
             ])
     }
 
-    /// SQL for the first day of an absence that is no longer recorded: a check by hand may have found
-    /// the account without resolving the finding that the job reports.
+    /// SQL for the first day of an absence that is no longer recorded: a check by hand may have
+    /// found the account without resolving the finding that the job reports.
     private static let dayFirstSeen = "date(ifnull(h.first_seen, ?) / 1000, 'unixepoch')"
 }
 
@@ -547,7 +548,7 @@ extension SQLiteStore {
 /// Which of a subscription's findings counts with the price of a period.
 ///
 /// One for each direction, the most severe; of equally severe ones the first by kind and field, as
-/// the report sorts them. A difference of price is no period's price and always counts.
+/// the report sorts them. A difference of price is not a period's price and always counts.
 enum CountedAmount {
     /// SQL: whether the amount of the finding `f` counts among the findings `g`.
     static func isCounted(among findings: String) -> String {

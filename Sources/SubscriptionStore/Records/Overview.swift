@@ -38,8 +38,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Lines of the agenda about rows that a stopped run has checked: the next run of its job goes on
-    /// with them and asks nothing.
+    /// Lines of the queue about rows that a stopped run has checked: the next run of its job
+    /// continues with them and asks nothing.
     private static func checkedByStoppedRuns(_ db: Database) throws -> Int {
         try Int.fetchOne(
             db,
@@ -55,8 +55,8 @@ extension SQLiteStore {
                 """) ?? 0
     }
 
-    /// The runs that a name may mean: the one that is called so, or else all whose names begin or end
-    /// with it.
+    /// The runs that a name may mean: the one that is called so, or else all whose names begin or
+    /// end with it.
     ///
     /// - Parameter name: A whole id, its beginning, or its last part.
     /// - Returns: At most three, newest first; more would only be listed.
@@ -77,13 +77,13 @@ extension SQLiteStore {
         }
     }
 
-    /// When a run like this one last ended with everything judged: of the same job, over all apps, or
-    /// for the same ones.
+    /// When a run like this one last ended with everything checked: of the same job, over all apps,
+    /// or for the same ones.
     ///
     /// - Parameters:
-    ///   - run: One that leaves out nothing of its apps; a check by hand is no night of a job that
-    ///     writes.
-    ///   - mayBeEmpty: Whether a run counts that had no row to judge, as of a job without a walk.
+    ///   - run: One that leaves out nothing of its apps; a check by hand is not a run of a job
+    ///     that writes.
+    ///   - mayBeEmpty: Whether a run counts that had no row to check, as of a job without a walk.
     /// - Returns: `nil` before the first.
     /// - Throws: `StoreError` when it cannot be read.
     package func lastSuccess(
@@ -215,7 +215,7 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - id: The original transaction id, or a `customer_id`.
     ///   - apps: The configured apps, where nothing but bookkeeping may be left of it.
-    ///   - limit: How many runs to tell of.
+    ///   - limit: How many runs to list.
     /// - Returns: By key; empty for an unknown id.
     /// - Throws: `StoreError` when the database cannot be read.
     package func explanations(
@@ -243,7 +243,7 @@ extension SQLiteStore {
     }
 }
 
-/// Collects what stands about one subscription.
+/// Collects what is known about one subscription.
 private struct ExplanationReader {
     let db: Database
     var explanation: SubscriptionExplanation
@@ -382,7 +382,8 @@ private struct ExplanationReader {
 /// The last runs, with what each did about one subscription.
 ///
 /// A pass's rows are deleted once a run closes it. What stays are the last check, undecided rows,
-/// rows in flight, and the findings that each run reported: a night in between that found a match leaves no trace.
+/// rows in flight, and the findings that each run reported: a run in between that found a match
+/// leaves no trace.
 struct SubscriptionNights {
     let db: Database
     private let about: SubscriptionExplanation
@@ -400,7 +401,7 @@ struct SubscriptionNights {
         let settles: Bool
     }
 
-    /// Oldest first; runs that judge no rows (a plan, an undo) are left out.
+    /// Oldest first; runs that check no rows (a plan, an undo) are left out.
     func last(_ limit: Int) throws -> [SubscriptionNight] {
         let rows = try Row.fetchAll(
             db,

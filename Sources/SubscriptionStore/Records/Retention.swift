@@ -4,7 +4,7 @@ package import Subscriptions
 /// Finds bookkeeping that is past its retention, and deletes it a little at a time.
 ///
 /// Rows, ledger, evidence, what reports have shown of the ledger, runs with their totals, and where
-/// each finding stands over the nights are no bookkeeping in this sense: they stay.
+/// each finding stands from run to run are not bookkeeping in this sense: they stay.
 struct Retention {
     let db: Database
     let limit: Timestamp
@@ -26,7 +26,7 @@ struct Retention {
             arguments: [min(limit, shown).unixMilliseconds])
     }
 
-    /// Events that were told, or can be told no more because their message was erased.
+    /// Events that were delivered, or can no longer be delivered because their message was erased.
     func oldToldEvents() throws -> [Int64] {
         try Int64.fetchAll(
             db,

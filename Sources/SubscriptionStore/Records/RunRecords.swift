@@ -4,8 +4,8 @@ package import Subscriptions
 /// How a run begins, what it comes to, and how it ends.
 extension SQLiteStore {
     /// Records the run and opens its pass: the unfinished one of the same job, mode and settings
-    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before, else
-    /// a new one.
+    /// digest where it began less than `RunHeader.continuesWithinMilliseconds(killed:)` before,
+    /// else a new one.
     ///
     /// Older unfinished passes of the job are dropped; their written corrections stay for the next
     /// report.
@@ -50,7 +50,8 @@ extension SQLiteStore {
         return try await read(doing) { db in try PassOpening.describe(opened, db) }
     }
 
-    /// Lets the walk ask again about rows that were cut off or have changed since they were judged.
+    /// Lets the walk ask again about rows that were cut off or have changed since they were
+    /// checked.
     private func askAgain(_ opened: PassOpening.Opened, _ doing: String) async throws(StoreError) {
         guard opened.resumedFrom != nil else { return }
         while true {
@@ -183,8 +184,8 @@ extension SQLiteStore {
     ///
     /// Where the conclusion says so, rows that the pass did not settle become undecided
     /// (`deadline`) in this run's report; a run that continues the pass asks them after all.
-    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes about
-    /// rows that the company deleted go where the table's size was accepted.
+    /// Planned corrections that were not applied leave their findings' action as `planned`. Notes
+    /// about rows that the company deleted go where the table's size was accepted.
     ///
     /// - Parameters:
     ///   - conclusion: What the run knows of its end.
@@ -248,11 +249,12 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// The pending questions of some apps, and the age of the oldest statement about one of their rows.
+    /// The pending questions of some apps, and the age of the oldest statement about one of their
+    /// rows.
     ///
     /// - Parameter apps: Those that a run was for alone.
-    /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest of
-    ///   the statements by which rows were judged last.
+    /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest
+    ///   of the statements by which rows were checked last.
     /// - Throws: `StoreError` when it cannot be read.
     package func pendingAndOldestCheck(
         of apps: [AppIdentity]
@@ -321,7 +323,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Says that the report of a run that ended will not have its final name: the run stands in the
+    /// Says that the report of a run that ended will not have its final name: the run is in the
     /// books as one that ended with status 74.
     ///
     /// - Parameters:

@@ -164,7 +164,8 @@ struct RunSummaryReader {
             arguments: [sequence, passID]) ?? 0
     }
 
-    /// Counted as `corrections` are: of the plan what is not written, and of the ledger what is reported.
+    /// Counted as `corrections` are: of the plan what is not written, and of the ledger what is
+    /// reported.
     private func fills(passID: Int64, runID: String) throws -> [CorrectionFate: FillCounts] {
         let planned = try Row.fetchOne(
             db,
@@ -231,7 +232,7 @@ struct RunSummaryReader {
 }
 
 extension FindingCount {
-    /// Reads kind, severity, state and count, and sorts them: the gravest first.
+    /// Reads kind, severity, state and count, and sorts them: the most severe first.
     static func read(
         _ db: Database, sql: String, arguments: StatementArguments = []
     ) throws -> [FindingCount] {

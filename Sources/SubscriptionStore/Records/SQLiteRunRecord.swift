@@ -376,12 +376,12 @@ struct ReportedEntries {
             arguments: [runID])
     }
 
-    /// Forgets the unpublished runs, whose entries and findings another run has taken over.
+    /// Forgets the unpublished runs, whose entries and findings another run has adopted.
     ///
     /// - Parameters:
     ///   - runID: The run that took them over.
-    ///   - judgedRows: Whether it took over findings, too. Otherwise only those are forgotten that
-    ///     worked off a plan or took a run back.
+    ///   - judgedRows: Whether it adopted findings as well. Otherwise only those are forgotten
+    ///     that worked off a plan or took a run back.
     /// - Throws: An error of the database.
     func forgetUnpublished(except runID: String, judgedRows: Bool) throws {
         let forgotten = try String.fetchAll(
@@ -434,7 +434,7 @@ extension RunSummaryReader {
 }
 
 extension SQLiteRunRecord {
-    /// Runs of the same job and mode that judged rows themselves, oldest first.
+    /// Runs of the same job and mode that checked rows themselves, oldest first.
     ///
     /// Runs exclude each other, so that those which began before this one had all ended, or were
     /// killed, and nothing of them changes later.
@@ -500,7 +500,7 @@ extension SQLiteRunRecord {
 }
 
 extension SQLiteStore {
-    /// Keeps what the report of a run states beside the stored run, before it is written.
+    /// Keeps what the report of a run states next to the stored run, before it is written.
     package func keepReportContext(
         _ context: String, ofRun runID: String
     ) async throws(StoreError) {

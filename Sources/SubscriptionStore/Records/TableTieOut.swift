@@ -1,8 +1,8 @@
 import GRDB
 import Subscriptions
 
-/// Counts the rows of the table by what a run that ends did with them, so that its numbers add up to
-/// the table.
+/// Counts the rows of the table by what a run that ends did with them, so that its numbers add up
+/// to the table.
 struct TableTieOut {
     let db: Database
     let run: RunReference
@@ -25,7 +25,7 @@ struct TableTieOut {
     /// - Returns: Numbers of one moment.
     /// - Throws: What reading the database throws.
     func count(inScope: Int) throws -> RunCoverage.TableCount {
-        // A run that is for some apps judges no row of another.
+        // A run that is for some apps checks no row of another.
         let apps = RunHeader.isForAppsAlone(narrowing) ? TextList.encode(narrowing) : ""
         let row = try Row.fetchOne(
             db,

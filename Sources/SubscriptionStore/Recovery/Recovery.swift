@@ -46,7 +46,7 @@ extension SQLiteStore {
     /// notifications themselves.
     ///
     /// Of two statements about one subscription the one signed later counts, in whatever order they
-    /// come. What must be asked stays on the agenda until it is done; a check and a narrowed run
+    /// come. What must be asked stays on the queue until it is done; a check and a partial run
     /// keep it for their own pass.
     ///
     /// How a notification was sent is stored once in a pass: later accounts of it are ignored.
@@ -149,7 +149,7 @@ struct NotificationRecorder {
             ])
     }
 
-    /// A notification that an earlier night found missed or lost stays so when it is read again.
+    /// A notification that an earlier run found missed or lost stays so when it is read again.
     private func verdict(
         on notification: RecordedNotification, findings: [Finding]
     ) throws -> String {
@@ -231,7 +231,7 @@ struct EventCounts {
         self.app = app
     }
 
-    /// Counts a notification, before the inbox is told of it.
+    /// Counts a notification, before the inbox has it.
     mutating func add(_ notification: RecordedNotification) throws {
         guard let event = notification.event else { return }
         let statement = try db.cachedStatement(
@@ -262,8 +262,8 @@ struct EventCounts {
 
     /// Notes that the history up to a moment is read and counted, before the watermark moves.
     ///
-    /// What an earlier run has read is behind the old watermark and was counted by that run, or by a
-    /// version that did not count.
+    /// What an earlier run has read is behind the old watermark and was counted by that run, or by
+    /// a version that did not count.
     static func note(
         read window: NotificationWindow, through watermark: Timestamp, of app: AppIdentity,
         in pass: OpenPass, _ db: Database

@@ -104,7 +104,7 @@ extension SQLiteStore {
 
 /// Updates the stored digest of a subscription's periods after this pass wrote some of them.
 ///
-/// Our own inserts and fills are no reason to read a history again. Any other change is: then
+/// Our own inserts and fills are not a reason to read a history again. Any other change is: then
 /// the periods without our writes are not those that were compared, and the
 /// older digest stays.
 struct AgreedPeriods {
@@ -189,7 +189,7 @@ extension PeriodsDigest {
 struct AliasRows {
     let db: Database
 
-    /// Keeps what a judgement found about a row: `invalid_id` with the true original, which is
+    /// Keeps what a check found about a row: `invalid_id` with the true original, which is
     /// returned.
     @discardableResult
     func note(_ finding: Finding) throws -> SubscriptionKey? {
@@ -207,7 +207,7 @@ struct AliasRows {
 
     /// Withdraws what a pass planned for a subscription that is already stored under another id.
     ///
-    /// It may have been judged before the row that is stored in its place. Its findings stay, with
+    /// It may have been checked before the row that is stored in its place. Its findings stay, with
     /// the reason why they are not corrected.
     func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
         guard try !rows(of: original).isEmpty else { return }
@@ -258,12 +258,12 @@ struct AliasRows {
 
 /// Rows of one customer that are paid for, as far as Apple was asked about them.
 ///
-/// They are found by the digest of the checks, and told from other customers' by the ids that stand in
-/// the company's rows now.
+/// They are found by the digest of the checks, and told from other customers' by the ids that are
+/// in the company's rows now.
 struct PaidNeighbours {
     let db: Database
 
-    /// Whether there may be any beside the check of a row, by its alias in the query.
+    /// Whether there may be any next to the check of a row, by its alias in the query.
     static func exist(beside check: String) -> String {
         """
         EXISTS (SELECT 1 FROM trueup_checks AS o INDEXED BY trueup_checks_by_payer
@@ -284,7 +284,7 @@ struct PaidNeighbours {
         """
     }
 
-    /// The company's rows beside two checks, `s` and `t`, which are of one customer.
+    /// The company's rows next to two checks, `s` and `t`, which are of one customer.
     static func ofOneCustomer(_ check: String, _ other: String) -> String {
         """
         CROSS JOIN subscriptions AS s ON s.bundle_id = \(check).bundle_id
@@ -318,7 +318,7 @@ struct PaidNeighbours {
         }
     }
 
-    /// Forgets whose rows are; they are noted again when they are judged next.
+    /// Forgets whose rows are; they are noted again when they are checked next.
     func forget(_ keys: [SubscriptionKey]) throws {
         let update = try db.cachedStatement(
             sql: """
@@ -328,7 +328,7 @@ struct PaidNeighbours {
         for key in keys { try update.execute(arguments: key.arguments) }
     }
 
-    /// Whether a finding about a row says that it is paid for beside another one.
+    /// Whether a finding about a row says that it is paid for in addition to another one.
     func isKnownOverlap(_ key: SubscriptionKey) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(
@@ -338,7 +338,7 @@ struct PaidNeighbours {
                     """), arguments: [Self.findingID(of: key)]) ?? false
     }
 
-    /// The identity of the finding that a row is paid for beside another one.
+    /// The identity of the finding that a row is paid for in addition to another one.
     static func findingID(of key: SubscriptionKey) -> String {
         var finding = Finding(
             kind: .overlappingSubscriptions, severity: .medium, row: LocalSubscription(key: key))
@@ -350,8 +350,8 @@ struct PaidNeighbours {
 /// The newest verified statement about each subscription that any run has seen.
 ///
 /// Every later statement is measured against it: one that Apple signed earlier writes nothing, by
-/// whatever command it comes. It only grows. A declared restore of the database forgets by what rows
-/// were judged, but not this.
+/// whatever command it comes. It only grows. A declared restore of the database forgets by what
+/// rows were checked, but not this.
 struct NewestStatements {
     let db: Database
 
@@ -360,8 +360,8 @@ struct NewestStatements {
     /// - Parameters:
     ///   - signed: When Apple signed it.
     ///   - key: The subscription that it is about.
-    ///   - now: The run's clock. A date more than a day after it is not kept, and a kept one gives way:
-    ///     it comes from a rehearsal, or from a clock that was ahead.
+    ///   - now: The run's clock. A date more than a day after it is not kept, and a kept one gives
+    ///     way: it comes from a rehearsal, or from a clock that was ahead.
     /// - Throws: What writing the database throws.
     func note(_ signed: Timestamp, about key: SubscriptionKey, now: Timestamp) throws {
         guard !signed.isAhead(of: now) else { return }
@@ -394,8 +394,8 @@ struct NewestStatements {
     /// A newer statement than the one that a correction rests on.
     ///
     /// - Parameters:
-    ///   - correction: What is planned; a period is measured by the statement about its subscription. A
-    ///     revert rests on none.
+    ///   - correction: What is planned; a period is measured by the statement about its
+    ///     subscription. A revert rests on none.
     ///   - now: The run's clock.
     /// - Returns: `nil` where none is known and the correction may be written.
     /// - Throws: What reading the database throws.
@@ -417,8 +417,8 @@ struct NewestStatements {
             newest: newest)
     }
 
-    /// The expression of that date for a row of the table `s`, beside its check: databases of earlier
-    /// versions have it there alone.
+    /// The expression of that date for a row of the table `s`, next to its check: databases of
+    /// earlier versions have it there alone.
     static func date(of row: String, check: String) -> String {
         """
         nullif(max(ifnull(\(check).signed_date, 0), ifnull((
@@ -431,8 +431,9 @@ struct NewestStatements {
 
 /// Notes about rows that the company has deleted since.
 ///
-/// Without their deletion they would always count: as Apple's oldest statement, among the checked rows,
-/// in the sweep, and with the customer's other rows. A row that comes back counts as never checked.
+/// Without their deletion they would always count: as Apple's oldest statement, among the checked
+/// rows, in the sweep, and with the customer's other rows. A row that comes back counts as never
+/// checked.
 struct GoneRows: Sendable {
     /// Notes with one row for each subscription.
     struct Notes: Sendable {
@@ -453,7 +454,7 @@ struct GoneRows: Sendable {
     /// Notes read in one piece; reading blocks no writer.
     static let rowsPerPiece = 10_000
 
-    /// A subscription without a row, too, counts as not found only after several days.
+    /// A subscription without a row as well, counts as not found only after several days.
     static let notes = [
         Notes(table: "trueup_checks"), Notes(table: "trueup_history_revisions"),
         Notes(table: "trueup_statements", unless: isOwed),
@@ -515,8 +516,8 @@ struct GoneRows: Sendable {
 extension SQLiteStore {
     /// Forgets what was noted about rows that are gone, in small transactions.
     ///
-    /// Only after a run that looked for rows to ask about, and whose guard accepted the table's size:
-    /// a table that was emptied by mistake keeps its notes.
+    /// Only after a run that looked for rows to ask about, and whose guard accepted the table's
+    /// size: a table that was emptied by mistake keeps its notes.
     func forgetGoneRows(
         after conclusion: RunConclusion, of run: RunHeader
     ) async throws(StoreError) {

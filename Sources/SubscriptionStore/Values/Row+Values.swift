@@ -5,11 +5,11 @@ import Subscriptions
 
 /// Reading that never traps, whatever a column holds.
 extension Row {
-    /// Text as stored; numbers are spelled out, bytes that are no text are shown by `ShownBytes`.
+    /// Text as stored; numbers are spelled out, bytes that are not text are shown by `ShownBytes`.
     ///
-    /// GRDB's own conversion ends the process over a BLOB that is no UTF-8, and repairs a TEXT that
-    /// is none. What a TEXT was before the repair is only seen while the row is at the cursor, not
-    /// in a copy of it; rows of the company's tables are read there.
+    /// GRDB's own conversion ends the process over a BLOB that is not UTF-8, and repairs a TEXT
+    /// that is none. What a TEXT was before the repair is only seen while the row is at the cursor,
+    /// not in a copy of it; rows of the company's tables are read there.
     func text(at index: Int) -> String? { text(of: stored(at: index), at: index) }
 
     private func text(of stored: StoredValue, at index: Int) -> String? {
@@ -28,7 +28,8 @@ extension Row {
         }
     }
 
-    /// Text as `text(at:)` reads it; one that holds a NUL in hexadecimal, because SQLite's reading ends there.
+    /// Text as `text(at:)` reads it; one that holds a NUL in hexadecimal, because SQLite's reading
+    /// ends there.
     func wholeText(at index: Int) -> String? {
         let value = stored(at: index)
         let text = text(of: value, at: index)
@@ -44,7 +45,7 @@ extension Row {
     /// Text of a column that is never null.
     func requiredText(at index: Int) -> String { text(at: index) ?? "" }
 
-    /// A whole number; `nil` for anything else that stands there.
+    /// A whole number; `nil` for anything else that is there.
     func integer(at index: Int) -> Int64? {
         switch stored(at: index).value.storage {
         case .int64(let number): number
@@ -150,11 +151,11 @@ extension CheckRecord {
     }
 }
 
-/// The columns of the row at which a statement stands, read where SQLite keeps them.
+/// The columns of the current row of a statement, read where SQLite keeps them.
 ///
-/// GRDB makes a value of each column, and of each text a string. Where every row of a large table is
-/// read, that is most of the work. What is read here is what `Row` reads; where that takes more than a
-/// look at the bytes, the answer is that it does.
+/// GRDB makes a value of each column, and of each text a string. Where every row of a large table
+/// is read, that is most of the work. What is read here is what `Row` reads; where that takes more
+/// than a look at the bytes, the answer is that it does.
 struct ColumnsInPlace {
     enum Kind {
         case null, integer, text
@@ -176,7 +177,7 @@ struct ColumnsInPlace {
         }
     }
 
-    /// A whole number; `nil` for anything else that stands there.
+    /// A whole number; `nil` for anything else that is there.
     func integer(at index: Int) -> Int64? {
         switch unsafe sqlite3_column_type(statement.sqliteStatement, Int32(index)) {
         case SQLITE_INTEGER:
@@ -187,7 +188,7 @@ struct ColumnsInPlace {
         }
     }
 
-    /// Lends the bytes of a column that holds text, until the statement goes on.
+    /// Lends the bytes of a column that holds text, until the statement continues.
     func withText<Result>(at index: Int, _ body: (Span<UInt8>) -> Result) -> Result {
         let text = unsafe sqlite3_column_text(statement.sqliteStatement, Int32(index))
         let count = unsafe sqlite3_column_bytes(statement.sqliteStatement, Int32(index))

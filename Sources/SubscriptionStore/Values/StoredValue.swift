@@ -6,8 +6,8 @@ import Subscriptions
 
 /// The value of a column, and whether a text is as plain as nearly all are.
 ///
-/// GRDB reads a type that can be made from a statement right from there; for any other, its own values
-/// included, it looks up the type anew for each column of each row.
+/// GRDB reads a type that can be made from a statement right from there; for any other, its own
+/// values included, it looks up the type again for each column of each row.
 struct StoredValue: DatabaseValueConvertible, StatementColumnConvertible {
     let value: DatabaseValue
     /// Whether it is a text of ASCII characters without NUL, which reads as it is stored.
@@ -51,7 +51,7 @@ extension Row {
 ///
 /// `n` is null, `i5;` an integer, `m5;` a time in UNIX milliseconds, `t2:ab` a text of two bytes.
 /// A change is the column's name as a text, then the value before, then the value after; changes
-/// stand in the order of their columns.
+/// are in the order of their columns.
 enum FieldValueText {
     static func encode(_ value: FieldValue) -> String {
         var bytes: [UInt8] = []
@@ -183,7 +183,7 @@ extension FieldValue {
 
 /// Shows bytes that are stored where a text belongs.
 ///
-/// A binary UUID as customer id is no text, and repairing it would give two customers one name. So
+/// A binary UUID as customer id is not text, and repairing it would give two customers one name. So
 /// such bytes are shown in lowercase hexadecimal digits, and stay as they are in the table.
 enum ShownBytes {
     /// The text that the bytes of a BLOB are: themselves where they are plain text.
@@ -194,8 +194,8 @@ enum ShownBytes {
         return text
     }
 
-    /// The text that the bytes of a TEXT are: themselves unless they are no UTF-8, or no text that a
-    /// file of rows could hold.
+    /// The text that the bytes of a TEXT are: themselves unless they are not UTF-8, or no text that
+    /// a file of rows could hold.
     static func text(ofText bytes: some Collection<UInt8>) -> String {
         guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
             return bytes.hexadecimal

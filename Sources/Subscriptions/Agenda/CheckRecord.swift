@@ -7,7 +7,7 @@ package struct RowCheck: Hashable, Sendable {
     /// Whether the subscription entitles or is in billing retry, so that it may change without a
     /// customer's doing; the others are swept less often.
     package var isLasting: Bool
-    /// The digest of the row's compared values, as they stand once what was planned is written.
+    /// The digest of the row's compared values, as they are once what was planned is written.
     package var values: ValuesDigest
     /// Whose subscription it is, as Apple says; `nil` where no statement named an account.
     package var account: AccountDigest?
@@ -27,7 +27,7 @@ package struct RowCheck: Hashable, Sendable {
 /// The last check of a row, as stored.
 package struct CheckRecord: Hashable, Sendable {
     package var check: RowCheck
-    /// When a run judged it.
+    /// When a run checked it.
     package var askedAt: Timestamp
 
     package init(check: RowCheck, askedAt: Timestamp) {
@@ -42,9 +42,9 @@ package struct CheckRecord: Hashable, Sendable {
 /// A stored row with its last check, as the schedule sees it.
 package struct ScheduledRow: Hashable, Sendable {
     package var key: SubscriptionKey
-    /// `nil` where no run has judged it.
+    /// `nil` where no run has checked it.
     package var check: CheckRecord?
-    /// The digest of the values that stand in the table now.
+    /// The digest of the values that are in the table now.
     package var values: ValuesDigest
     /// Whether our row gives access; the others may be customers who are without it.
     package var isEntitling: Bool
@@ -59,11 +59,11 @@ package struct ScheduledRow: Hashable, Sendable {
     }
 }
 
-/// 64 bits over the columns of a row that are compared, by which a later run notices that somebody
-/// wrote to it.
+/// 64 bits over the columns of a row that are compared, by which a later run notices that another
+/// program wrote to it.
 ///
-/// FNV-1a: it tells accidental changes apart and is no defence against a forger, who could write
-/// the digest, too.
+/// FNV-1a: it tells accidental changes apart and is not a defence against a forger, who could write
+/// the digest as well.
 package struct ValuesDigest: Hashable, Sendable {
     package private(set) var bits: UInt64 = 0xcbf2_9ce4_8422_2325
 
@@ -72,11 +72,11 @@ package struct ValuesDigest: Hashable, Sendable {
         $0.isStated && $0 != .signedDate && !$0.isLater
     }
 
-    /// The columns that it covers since a later version, in this order: the company's own that a rule
-    /// compares, and what Apple states in columns that were added.
+    /// The columns that it covers since a later version, in this order: the company's own that a
+    /// rule compares, and what Apple states in columns that were added.
     ///
     /// They follow the others and count only where they hold something, so that the digest of a row
-    /// without them is the one that earlier versions stored. Else the first night after an upgrade
+    /// without them is the one that earlier versions stored. Else the first run after an upgrade
     /// would take every row for changed.
     package static let later: [SubscriptionField] =
         [.paidElsewhereUntil]
@@ -131,8 +131,8 @@ package struct ValuesDigest: Hashable, Sendable {
     }
 }
 
-/// 64 bits over an `appTransactionId`, which is one for each Apple Account and app: subscriptions with
-/// the same are answered by one call.
+/// 64 bits over an `appTransactionId`, which is one for each Apple Account and app: subscriptions
+/// with the same are answered by one call.
 ///
 /// Two accounts with the same bits would only wait for each other: what an answer does not contain
 /// is asked for all the same.

@@ -4,17 +4,17 @@ package struct QuestionForecast: Hashable, Sendable {
     package var rows = 0
     /// Distinct customers in the table; a row without one counts as a customer.
     package var customers = CustomerCount()
-    /// Rows that no reason names; `nil` where every row is asked about.
+    /// Rows that no reason names; `nil` where every row is checked.
     package var quiet: Int?
-    /// Rows to be asked about, by the most urgent reason; what is owed included.
+    /// Rows to be checked, by the most urgent reason; what is owed included.
     package var questions: [QuestionReason: Int] = [:]
     /// Of these: subscriptions that a notification named and no row holds.
     package var unheld = 0
-    /// Rows that would be a question, about which nobody is asked.
+    /// Rows that would be a question, that are not checked.
     package var excluded: [ExclusionReason: Int] = [:]
-    /// Whose subscriptions are asked about; one call answers for a customer.
+    /// Whose subscriptions are checked; one call answers for a customer.
     package var asked: [AppIdentity: CustomerCount] = [:]
-    /// Whether only a part of the quiet rows is drawn.
+    /// Whether only a part of the unchanged rows is drawn.
     ///
     /// The run draws others than the forecast, so
     /// that it may hit another number of customers.
@@ -23,9 +23,9 @@ package struct QuestionForecast: Hashable, Sendable {
     package var settledInRound = 0
     /// Rows without a status that the run fills in.
     package var firstFills = 0
-    /// Rows that a stopped run has judged, with whose work the run goes on.
+    /// Rows that a stopped run has checked, with whose work the run continues.
     package var judgedByStoppedRun = 0
-    /// Whether a run of the job was stopped or killed: the next one goes on with its work.
+    /// Whether a run of the job was stopped or killed: the next one resumes its work.
     package var goesOn = false
     /// The last runs of the job that were not narrowed and came to their end, newest first.
     package var pastRuns: [PastRun] = []
@@ -51,12 +51,12 @@ package struct PastRun: Hashable, Sendable {
     }
 }
 
-/// The rows from which a run takes its questions, beside what it is owed.
+/// The rows from which a run takes its questions, in addition to its pending checks.
 package enum ForecastScope: Hashable, Sendable {
     /// None: a job without the step `walk`.
     case owed
     case delta(ScheduleRequest)
-    /// Every row that the round has not settled.
+    /// Every row that the full scan has not settled.
     case full(isRound: Bool)
 }
 
@@ -71,7 +71,7 @@ package enum QuestionPlace: Hashable, Sendable {
 /// The expected effort of a run, found before its first call; the report compares it with the real
 /// one.
 package struct CallForecast: Hashable, Sendable, Codable {
-    /// Rows to be asked about.
+    /// Rows to be checked.
     package var questions: Int
     /// Expected calls by endpoint, over all apps; an endpoint of which nothing tells is left out.
     package var calls: [String: Int]

@@ -11,7 +11,8 @@ package struct QueuedQuestion: Hashable, Sendable {
         self.priority = priority
     }
 
-    /// The priority of a question, lowest number first; rows that give no access come first, for their customers may lack it.
+    /// The priority of a question, lowest number first; rows that give no access come first, for
+    /// their customers may lack it.
     package static func priority(_ reason: QuestionReason, isEntitling: Bool) -> Int64 {
         switch reason {
         case .notification, .heldBack, .changed, .clock: reason.rank * 2 + (isEntitling ? 1 : 0)
@@ -47,23 +48,23 @@ package enum QueuePart: Hashable, Sendable {
 package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     CodingKeyRepresentable
 {
-    /// Apple's notification history holds a newer signed statement that does not agree with the row,
-    /// or says nothing of its state.
+    /// Apple's notification history holds a newer signed statement that does not agree with the
+    /// row, or says nothing of its state.
     case notification
-    /// Judged before: its correction was not written, it is undecided, or its customer began or ceased
-    /// to pay under another Apple Account since.
+    /// Judged before: its correction was not written, it is undecided, or its customer began or
+    /// ceased to pay under another Apple Account since.
     case heldBack = "held_back"
-    /// The row's compared values are not those that were judged last: somebody wrote to it.
+    /// The row's compared values are not those that were checked last: another program wrote to it.
     case changed
     /// Apple's last statement has ended by itself: an expiry passed, a billing retry day came.
     case clock
-    /// The row was never judged.
+    /// The row was never checked.
     case never
     /// Drawn at random among the rows that no other reason names.
     case sample
     /// Apple's last statement is about to be older than the job allows.
     case sweep
-    /// Every row is asked about.
+    /// Every row is checked.
     case round
 
     /// The order in which questions are asked; lower is earlier.
@@ -76,20 +77,21 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
         self = Self.allCases[index]
     }
 
-    /// Whether there is no sign that the row has changed: it is asked about because its turn has
+    /// Whether there is no sign that the row has changed: it is checked because its turn has
     /// come.
     package var isRoutine: Bool { self == .sample || self == .sweep }
 
     /// Whether the reason is stored until what follows from the answer is done.
     ///
-    /// The others follow from the rows and their check records, and are found again every night.
+    /// The others follow from the rows and their check records, and are found again every run.
     package var isDurable: Bool { self == .notification || self == .heldBack }
 }
 
 /// When, and why, Apple would be asked about a subscription again, as far as its records tell.
 ///
 /// It is what a job with delta coverage and the step walk does (docs/delta.md); full coverage asks
-/// about every row. Whom the sample draws, and when the sweep comes round, only the job's settings say.
+/// about every row. Whom the sample draws, and when the sweep comes round, only the job's settings
+/// say.
 package struct NextQuestion: Hashable, Sendable {
     /// `nil` where no reason names the row: only the sample or the sweep may take it.
     package var reason: QuestionReason?

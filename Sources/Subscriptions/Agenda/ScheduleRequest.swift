@@ -1,4 +1,4 @@
-/// How a night's questions are found among all rows.
+/// How a run's questions are found among all rows.
 package struct ScheduleRequest: Hashable, Sendable {
     package var now: Timestamp
     /// How old Apple's statement about a row that entitles or is in billing retry may get.
@@ -37,7 +37,7 @@ package struct ScheduleRequest: Hashable, Sendable {
     }
 }
 
-/// How many quiet rows are asked about at random.
+/// How many unchanged rows are checked at random.
 package enum SampleSize: Hashable, Sendable {
     case rows(Int)
     /// Below 1.
@@ -80,7 +80,7 @@ package struct ScheduleCounts: Hashable, Sendable {
     package var quiet = 0
     /// Questions by reason, the durable ones left out.
     package var due: [QuestionReason: Int] = [:]
-    /// When the oldest of the last statements about all judged rows was signed.
+    /// When the oldest of the last statements about all checked rows was signed.
     package var oldestCheck: Timestamp?
     package var seed: UInt64 = 0
 
@@ -91,8 +91,8 @@ package struct ScheduleCounts: Hashable, Sendable {
 ///
 /// Up to `capacity` distinct customers the count is exact. Beyond that only those are kept whose
 /// number (64 bits that follow from the id) is small: half of them, then a quarter, and so on. The
-/// count is then the kept ones times that factor; its standard error is about 1 in the square root of half
-/// the capacity, 0.3 % by default.
+/// count is then the kept ones times that factor; its standard error is about 1 in the square root
+/// of half the capacity, 0.3 % by default.
 package struct CustomerCount: Hashable, Sendable {
     private let capacity: Int
     private var kept: Set<UInt64> = []
@@ -174,7 +174,7 @@ package struct PaidNeighbour: Hashable, Sendable {
 
     /// Of how many paid subscriptions of one `customer_id` pairs are made.
     ///
-    /// More of them stand under a name for nobody, such as `guest`.
+    /// More of them are stored under a name that is not one customer, such as `guest`.
     package static let most = 16
 
     package init(originalTransactionID: String, group: String, clock: Timestamp?) {

@@ -30,7 +30,7 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     }
 }
 
-/// A durable line of the agenda: it stands until what follows from an answer is done.
+/// A durable line of the queue: it stays until what follows from an answer is done.
 package struct PendingQuestion: Hashable, Sendable {
     package var reason: QuestionReason
     package var since: Timestamp
@@ -85,14 +85,14 @@ package struct SubscriptionNight: Hashable, Sendable {
         case asked(because: QuestionReason?)
         /// Judged by it: Apple was asked, or a notification's own signed statement agreed.
         case judged
-        /// Not judged, for a stated reason.
+        /// Not checked, for a stated reason.
         case undecided(String)
-        /// Left out, because the company had written the row so shortly before that Apple's word may
-        /// still be on its way.
+        /// Left out, because the company had written the row so shortly before that Apple's word
+        /// may still be on its way.
         case inFlight
-        /// Only an earlier night's open finding was carried on.
+        /// Only an earlier run's open finding was carried on.
         case carried
-        /// The last check is older and nothing else is recorded: no reason named it that night.
+        /// The last check is older and nothing else is recorded: no reason named it that run.
         case notAsked
         /// Not kept: only the last check and what was reported are.
         case unknown
@@ -102,7 +102,7 @@ package struct SubscriptionNight: Hashable, Sendable {
     package var job: String
     package var mode: String
     package var started: Timestamp
-    /// `nil` for a run that is going on, or was killed.
+    /// `nil` for a run that is active, or was killed.
     package var exitStatus: ExitStatus?
     /// How the run was narrowed, if it was.
     package var narrowing: [String]

@@ -13,9 +13,9 @@ package struct QuotaAccount: Hashable, Sendable {
 /// How many calls of one endpoint still fit into the hour that ends now.
 ///
 /// Calls are counted in buckets of five seconds, by the wall clock, because several processes count
-/// together. A bucket is dropped only when all of it, and another bucket's time, is more than an hour
-/// ago: so rounding never allows a call too many, nor does a call that is on its way for some seconds.
-/// That costs a quarter of a percent of the quota.
+/// together. A bucket is dropped only when all of it, and another bucket's time, is more than an
+/// hour ago: so rounding never allows a call too many, nor does a call that is on its way for some
+/// seconds. That costs a quarter of a percent of the quota.
 package struct QuotaWindow: Hashable, Sendable {
     /// The length of a bucket.
     package static let bucketSeconds: Int64 = 5
@@ -58,7 +58,7 @@ package struct QuotaWindow: Hashable, Sendable {
     /// The latest bucket that can be of the present.
     ///
     /// A later bucket than that of `now` was booked before the clock was set back. Up to an hour
-    /// ahead it counts where it stands; further ahead nobody can say when it was.
+    /// ahead it counts where it is; further ahead its time is not known.
     package static func lastExpected(at now: Timestamp) -> Int64 {
         bucket(of: now) + hourSeconds
     }
@@ -134,7 +134,8 @@ package struct QuotaGrant: Hashable, Sendable {
     }
 }
 
-/// A 429: until when Apple wants no calls of an endpoint, and at which part of the rate they go on.
+/// A 429: until when Apple wants no calls of an endpoint, and at which part of the rate they
+/// continue.
 package struct QuotaRefusal: Hashable, Sendable {
     package var resumesAt: Timestamp
     /// The part of the configured rate, above 0 and at most 1, that is used at `resumesAt`.
@@ -150,8 +151,8 @@ package struct QuotaRefusal: Hashable, Sendable {
 
     /// Whether Apple wants no calls at a moment.
     ///
-    /// What would last far longer than an hour was kept before the clock was set back: Apple says it
-    /// again where it is still so.
+    /// What would last far longer than an hour was kept before the clock was set back: Apple says
+    /// it again where it is still so.
     ///
     /// - Parameter now: The moment.
     /// - Returns: `true` before `resumesAt`.

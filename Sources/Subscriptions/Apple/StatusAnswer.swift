@@ -44,8 +44,8 @@ package struct StatedSubscription: Hashable, Sendable {
     /// When Apple stated it: the earlier of the two signatures (docs/columns.md).
     package var signedDate: Timestamp { min(transaction.signedDate, renewal.signedDate) }
 
-    /// The seats of the current period; `nil` where it is not a group's, or not all transactions of the
-    /// period are known.
+    /// The seats of the current period; `nil` where it is not a group's, or not all transactions of
+    /// the period are known.
     package var seats: SeatCount? {
         transaction.sharesPeriod ? sharedSeats : transaction.ownSeats
     }
@@ -82,7 +82,7 @@ package struct SubscriptionStatus: Hashable, Sendable {
 
 /// The signed fields that a subscription's status follows from.
 ///
-/// Apple signs no status: its number stands beside the two payloads. What it means stands in them.
+/// Apple signs no status: its number is next to the two payloads. What it means is in them.
 package struct SignedStatusFields: Hashable, Sendable {
     /// The later of the two signatures, with which the other times are compared.
     package var signedDate: Timestamp
@@ -101,9 +101,9 @@ package struct SignedStatusFields: Hashable, Sendable {
 
 /// Which status the signed fields give, and by which of them.
 ///
-/// The first that holds decides: a revocation, a grace period that goes on, a failed charge, a paid
-/// time that goes on; without any of them it has expired. Source: App Store Server API, `status`,
-/// and the signed fields that belong to each of its values; docs/report-files.md.
+/// The first that holds decides: a revocation, a grace period that continues, a failed charge, a
+/// paid time that continues; without any of them it has expired. Source: App Store Server API,
+/// `status`, and the signed fields that belong to each of its values; docs/report-files.md.
 package struct StatusDerivation: Hashable, Sendable {
     package let fields: SignedStatusFields
     package let status: SubscriptionStatus
@@ -183,7 +183,7 @@ package struct StatusDerivation: Hashable, Sendable {
 
 /// An entry of an answer that did not pass verification, and why.
 package struct RejectedStatement: Hashable, Sendable {
-    /// The unsigned id beside the rejected payloads; `nil` where that is unusable, too.
+    /// The unsigned id next to the rejected payloads; `nil` where that is unusable as well.
     package var originalTransactionID: String?
     package var failure: VerificationFailure
     /// The rejected payload as received, for the auditor; bounded in size by the body limit.
@@ -220,7 +220,7 @@ package struct VerificationFailure: Hashable, Sendable, Error, CustomStringConve
         case environment
         /// Parts that are valid on their own name different subscriptions.
         case crossCheck = "cross_check"
-        /// The text is not the one whose SHA-256 stands beside it; only in `inspect`.
+        /// The text is not the one whose SHA-256 is next to it; only in `inspect`.
         case digest
         /// Undetermined: it could not be learned whether a certificate is revoked.
         case revocation

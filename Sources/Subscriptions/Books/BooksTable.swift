@@ -61,7 +61,7 @@ package enum BooksValue: Hashable, Sendable {
 /// The change of one table by one transaction of trueup's database.
 package struct BooksChange: Hashable, Sendable {
     package var table: BooksTable
-    /// Rows as they stand now, new or not; values in the order of the columns.
+    /// Rows as they are now, new or not; values in the order of the columns.
     package var rows: [[BooksValue]]
     /// The keys of rows that are gone; values in the order of the key.
     package var deleted: [[BooksValue]]
@@ -81,7 +81,7 @@ package struct BooksState: Hashable, Sendable {
     package var identity: String
     /// Rises by one with every transaction.
     package var generation: Int64
-    /// A name that the last transaction alone has: where an earlier state is put back and goes on
+    /// A name that the last transaction alone has: where an earlier state is put back and continues
     /// another way, numbers come again, names do not.
     package var transaction: String
     /// The version of the books' schema whose rows these are.

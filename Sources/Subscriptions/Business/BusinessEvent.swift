@@ -31,8 +31,8 @@ package struct BusinessEvent: Hashable, Sendable {
 
     /// Reads the event out of a verified notification and the signed parts inside.
     ///
-    /// `nil` for what is no such event, and for subscriptions that nobody pays for: members of a
-    /// family, and assigned seats, have notifications of their own beside the purchaser's.
+    /// `nil` for what is no such event, and for subscriptions that no customer pays for: members of
+    /// a family, and assigned seats, have notifications of their own next to the purchaser's.
     ///
     /// - Parameters:
     ///   - type: As Apple spells it.
@@ -55,7 +55,7 @@ package struct BusinessEvent: Hashable, Sendable {
         _ type: String, _ subtype: String?, isFree: Bool
     ) -> BusinessEventKind? {
         switch (type, subtype) {
-        // Seats of a subscription that goes on: a refund of some is no refund of it.
+        // Seats of a subscription that continues: a refund of some is not a refund of it.
         case (_, "SEATS"), (_, "INCREASE_QUANTITY"), (_, "DECREASE_QUANTITY"): nil
         case ("SUBSCRIBED", "RESUBSCRIBE"): .resubscription
         case ("SUBSCRIBED", _): isFree ? .trial : .purchase
@@ -79,8 +79,8 @@ extension SignedTransaction {
 
 /// The counts of Apple's notification history by all runs, up to one run and its day.
 ///
-/// Each verified notification is counted once, on the UTC day of its `signedDate`. A day that was not
-/// read has no counts, and that is no zero: `reads` says what was read.
+/// Each verified notification is counted once, on the UTC day of its `signedDate`. A day that was
+/// not read has no counts, and that is not a zero: `reads` says what was read.
 package struct BusinessRecord: Hashable, Sendable {
     /// By app, day, product and kind; sums above zero alone.
     package var counts: [EventCount]

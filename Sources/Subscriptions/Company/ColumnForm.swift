@@ -6,9 +6,9 @@ package enum CompanyLiteral: Hashable, Sendable {
     case boolean(Bool)
 }
 
-/// Conversions between what stands in a column of the company's, as text, and our values.
+/// Conversions between what is in a column of the company's, as text, and our values.
 extension ColumnForm {
-    /// Whether a column of ours can be kept in this form.
+    /// Whether a column of trueup's can be kept in this form.
     package func fits(_ form: FieldForm, hasWords: Bool = false) -> Bool {
         switch (self, form) {
         case (.text, .text), (.integer, .text), (.uuid, .text): true
@@ -26,7 +26,7 @@ extension ColumnForm {
     /// - Parameters:
     ///   - text: The stored value in the database's words; `nil` for NULL.
     ///   - form: The type of our column.
-    /// - Returns: The value; null and empty text as they stand.
+    /// - Returns: The value; null and empty text as they are.
     package func value(of text: String?, as form: FieldForm) -> FieldValue? {
         guard let text else { return .null }
         if text.isEmpty { return form == .text ? .text("") : .null }
@@ -114,7 +114,7 @@ extension ColumnForm {
 
 /// How much of a second the company's columns keep, where that is less than Apple states.
 ///
-/// A database rounds what is written with more digits, up as well as down; a time of ours is cut
+/// A database rounds what is written with more digits, up as well as down; a stored time is cut
 /// before, so that it never ends later than Apple's.
 package struct TimePrecision: Hashable, Sendable {
     /// Digits of a second's fraction, 0 to 2, by our column.
@@ -125,7 +125,7 @@ package struct TimePrecision: Hashable, Sendable {
     /// A value without what the column does not keep.
     ///
     /// - Parameters:
-    ///   - value: Any value; only times are cut, before 1970 downwards, too.
+    ///   - value: Any value; only times are cut, before 1970 downwards as well.
     ///   - field: Our column.
     /// - Returns: The value as it will be read again.
     package func cut(_ value: FieldValue, in field: SubscriptionField) -> FieldValue {
@@ -167,7 +167,7 @@ package struct TimeSpelling: Hashable, Sendable {
 
     package init() {}
 
-    /// The spelling of a time that stands there.
+    /// The spelling of a time that is there.
     package init(of text: String) {
         let bytes = Array(text.utf8)
         if bytes.count > 10 { separator = bytes[10] == UInt8(ascii: " ") ? " " : "T" }
@@ -187,7 +187,8 @@ package struct TimeSpelling: Hashable, Sendable {
         }
     }
 
-    /// A time in UTC, or on another clock where the caller has moved it; milliseconds are never lost.
+    /// A time in UTC, or on another clock where the caller has moved it; milliseconds are never
+    /// lost.
     package func spell(_ time: Timestamp, withOffset: Bool) -> String {
         let whole = time.rfc3339
         // RFC 3339 has `.000Z` at the end.

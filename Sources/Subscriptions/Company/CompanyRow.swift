@@ -21,7 +21,7 @@ package struct CompanyRow: Hashable, Sendable {
     }
 }
 
-/// Where a walk through the company's table goes on: the stored key of the last row, column by
+/// Where a walk through the company's table continues: the stored key of the last row, column by
 /// column in the order of `TableMapping.keyColumns`, as text.
 package struct CompanyCursor: Hashable, Sendable {
     package var key: [String]
@@ -50,7 +50,7 @@ package struct CompanyChange: Hashable, Sendable {
     package var after: [SubscriptionField: FieldValue]
     /// The company's own version as it was read; `nil` where there is none.
     package var version: Int64?
-    /// Whether it takes back a correction of ours.
+    /// Whether it reverts a correction of trueup's.
     package var isUndo: Bool
 
     package init(
@@ -73,13 +73,13 @@ package enum CompanyWriteFate: Hashable, Sendable {
     /// The row is not as it was read: nothing was written to it.
     case stale
     /// A constraint, a trigger or a missing right said no, in the database's words; nothing of this
-    /// change was written, and the transaction goes on.
+    /// change was written, and the transaction continues.
     case refused(String)
     /// Refused as well, but the database rolled the whole transaction back.
     case undone(String)
 }
 
-/// An entry of our ledger as it stands in the company's database, in one transaction with the row.
+/// An entry of our ledger as it is in the company's database, in one transaction with the row.
 package struct CompanyLedgerEntry: Hashable, Sendable {
     package var number: Int64
     /// SHA-256 in hexadecimal: the hash of the chained entry.
@@ -104,7 +104,7 @@ package struct CompanyLedgerEntry: Hashable, Sendable {
 /// The state of a transaction after its COMMIT, as far as it is known.
 package enum CommitOutcome: Hashable, Sendable {
     case committed
-    /// A constraint that is looked at last said no, in the database's words; nothing was written.
+    /// A constraint that is checked last refused it, in the database's words; nothing was written.
     case refused(String)
     /// The connection was lost before the answer: the ledger's entries tell.
     case unknown
@@ -113,13 +113,13 @@ package enum CommitOutcome: Hashable, Sendable {
 /// One row for each key, whatever the table has.
 ///
 /// Databases give rows of one key in no order, and not the same one every time. So which of them is
-/// judged is decided here, by what we read in them: every night and for every database alike.
+/// checked is decided here, by what we read in them: every run and for every database alike.
 extension CompanyPage {
     /// Makes a page of what was read.
     ///
     /// - Parameters:
-    ///   - found: The texts of `TableMapping.readColumns`, in the order of the key, of up to one row
-    ///     more than the page may have: it tells whether the last key goes on.
+    ///   - found: The texts of `TableMapping.readColumns`, in the order of the key, of up to one
+    ///     row more than the page may have: it tells whether the last key continues.
     ///   - limit: How many rows the page may have.
     ///   - statements: What they were read by.
     package init(of found: [[String?]], limit: Int, by statements: MappedStatements) {
@@ -157,7 +157,7 @@ extension CompanyRow {
         [.expiresDate, .latestTransactionID]
         + SubscriptionField.allCases.filter { $0 != .expiresDate && $0 != .latestTransactionID }
 
-    /// Whether another row of the same key is the one to judge.
+    /// Whether another row of the same key is the one to check.
     fileprivate func precedes(_ other: CompanyRow) -> Bool {
         for field in Self.compared {
             let mine = rank(of: field)

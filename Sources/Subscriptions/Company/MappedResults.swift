@@ -2,17 +2,17 @@
 ///
 /// A database may take a statement and do something else: a trigger changes or skips what is
 /// written, a rule replaces it, a policy hides the row. Nothing counts as written that does not
-/// stand there afterwards.
+/// are there afterwards.
 extension MappedStatements {
     /// The fate of a write that was executed.
     ///
     /// - Parameters:
     ///   - change: In our columns and forms.
     ///   - affected: How many rows the database says that it changed.
-    ///   - before: The texts of `TableMapping.readColumns` that the write was made from; `nil` where
-    ///     no row had the key.
+    ///   - before: The texts of `TableMapping.readColumns` that the write was made from; `nil`
+    ///     where no row had the key.
     ///   - after: The same of the rows that have the key now, read again.
-    /// - Returns: Where it is `.refused`, the write must be taken back.
+    /// - Returns: Where it is `.refused`, the write must be rolled back.
     package func fate(
         of change: CompanyChange, affected: Int, from before: [String?]?, to after: [[String?]]
     ) -> CompanyWriteFate {
@@ -26,7 +26,8 @@ extension MappedStatements {
                     + "unclear which one counts; correct the rows by hand")
         }
         guard affected == 1 else {
-            // Whoever changed it meanwhile has the newer value; else the database itself skipped it.
+            // A program that changed it meanwhile has the newer value; otherwise the database
+            // itself skipped it.
             return after.first == before
                 ? .refused(
                     "the table took the change and stayed as it was: a trigger, a rule or a policy "
@@ -54,12 +55,13 @@ extension MappedStatements {
         return .applied(version: row.version)
     }
 
-    /// Whether the value of a column stands as it was written, as far as the column keeps it.
+    /// Whether the value of a column is as it was written, as far as the column keeps it.
     private func isKept(
         _ change: CompanyChange, _ field: SubscriptionField, in row: CompanyRow
     ) -> Bool {
         guard let value = change.after[field], mapping.writable.contains(field) else { return true }
-        // What was not there and need not be is not part of an inserted row: a default may stand.
+        // What was not there and need not be is not part of an inserted row: a default may be
+        // there.
         if value.isEmpty, (change.before[field] ?? .null).isEmpty { return true }
         return row.unreadable[field] == nil
             && isSame(row.values[field] ?? .null, value, in: field)
@@ -84,10 +86,11 @@ extension MappedStatements {
             + "delete it"
     }
 
-    /// Looks for a row of the transaction that a change would insert: it would stand there twice.
+    /// Looks for a row of the transaction that a change would insert: it would be there twice.
     ///
     /// - Parameter change: In our columns and forms.
-    /// - Returns: A query that finds a row where there is one; `nil` where no transaction is inserted.
+    /// - Returns: A query that finds a row where there is one; `nil` where no transaction is
+    ///   inserted.
     package func rowOfTransaction(_ change: CompanyChange) -> MappedStatement? {
         guard mapping.latestBy != nil, change.action == .update,
             let transaction = change.after[.latestTransactionID], !transaction.isEmpty,

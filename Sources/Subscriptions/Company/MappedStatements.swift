@@ -448,7 +448,7 @@ extension MappedStatements {
     ///
     /// - Parameter apps: Whose rows, as far as columns tell apps apart; `nil` for all.
     /// - Returns: A query of one row: how many there are, then how many of them have no value in
-    ///   each of `TableMapping.keyColumns`; `nil` where the key stands in no column.
+    ///   each of `TableMapping.keyColumns`; `nil` where the key is in no column.
     package func keyless(of apps: [AppIdentity]? = nil) -> MappedStatement? {
         let names = mapping.keyColumns.map { column($0.column) }
         guard !names.isEmpty else { return nil }
@@ -475,7 +475,7 @@ extension MappedStatements {
 /// Rows of the company's table that name no subscription.
 package struct KeylessRows: Hashable, Sendable {
     package var count: Int64
-    /// The company's columns in which NULL stands.
+    /// The company's columns that hold NULL.
     package var columns: [String]
 
     package init(count: Int64 = 0, columns: [String] = []) {
@@ -486,14 +486,14 @@ package struct KeylessRows: Hashable, Sendable {
 
 /// Rows of apps that a run does not read: a worker looks there before it inserts.
 extension MappedStatements {
-    /// So many apps are named one by one, so that the index of the key serves; with more the table is
-    /// searched.
+    /// So many apps are named one by one, so that the index of the key serves; with more the table
+    /// is searched.
     private static let appsNamed = 500
 
     /// The apps of the table besides some.
     ///
     /// - Parameter apps: Those that are read.
-    /// - Returns: A query of what stands in the columns that tell apps apart, each combination once;
+    /// - Returns: A query of what is in the columns that tell apps apart, each combination once;
     ///   `nil` where no column does.
     package func apps(besides apps: [AppIdentity]) -> MappedStatement? {
         let names = appColumns.map { column($0.column) }

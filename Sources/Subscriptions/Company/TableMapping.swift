@@ -1,20 +1,21 @@
-/// How the company's own table is read and written as ours: its names, forms and words.
+/// How the company's own table is read and written as trueup's: its names, forms and words.
 ///
 /// It says nothing of SQL: `MappedStatements` makes that for each kind of database.
 package struct TableMapping: Hashable, Sendable {
     package var table: CompanyTableName
-    /// Where each of our columns stands; what is not named is not kept.
+    /// The company's column for each of trueup's; a column that is not named is not kept.
     ///
     /// The three columns of the key are always there, as columns or as constants.
     package var columns: [SubscriptionField: MappedColumn]
     /// The company's words for a status; `nil` where the column holds Apple's numbers.
     package var statusWords: StatusWords?
-    /// Apple's environment for each of the company's words, one word for each; `nil` where the column
-    /// holds Apple's own.
+    /// Apple's environment for each of the company's words, one word for each; `nil` where the
+    /// column holds Apple's own.
     package var environmentWords: [String: String]?
     /// A whole number that every write of the company's raises; `nil` for none.
     package var versionColumn: String?
-    /// Whether rows may be inserted, and with which values besides the mapped ones; `nil` for never.
+    /// Whether rows may be inserted, and with which values besides the mapped ones; `nil` for
+    /// never.
     package var inserts: [String: InsertedConstant]?
     /// The column whose greatest value marks the row of a subscription, where the table has one row
     /// for each transaction; `nil` where it has one row for each subscription.
@@ -60,7 +61,7 @@ extension TableMapping {
 
     /// The company's columns that a correction of a row that is there can change.
     ///
-    /// Whose customer a row is, nobody but the company says.
+    /// Only the company says whose customer a row is.
     package var updatedColumns: Set<String> {
         let corrected = writable.subtracting([.customerID]).compactMap { columns[$0]?.name }
         return Set(corrected + [versionColumn].compactMap(\.self))
@@ -73,15 +74,15 @@ extension TableMapping {
             (keyColumns.map(\.column) + writable.compactMap { columns[$0]?.name }) + inserts.keys)
     }
 
-    /// Columns that Apple states and the company does not keep: nothing is judged by them.
+    /// Columns that Apple states and the company does not keep: nothing is checked by them.
     ///
-    /// `signed_date` is our own bookkeeping, and stands beside the rows wherever they are.
+    /// `signed_date` is our own bookkeeping, and is next to the rows wherever they are.
     package var notKept: Set<SubscriptionField> {
         Set(SubscriptionField.allCases.filter { $0.isStated && columns[$0] == nil })
             .subtracting([.signedDate])
     }
 
-    /// Columns that Apple states, and that are judged but never written.
+    /// Columns that Apple states, and that are checked but never written.
     package var readOnly: Set<SubscriptionField> {
         Set(columns.filter { $0.key.isStated && !$0.value.isWritable }.keys)
     }
@@ -125,7 +126,7 @@ package enum MappedColumn: Hashable, Sendable {
 /// The form in which the company keeps a value.
 package enum ColumnForm: Hashable, Sendable {
     case text
-    /// A whole number; ids are kept so, too.
+    /// A whole number; ids are kept so as well.
     case integer
     /// UNIX milliseconds as a whole number.
     case milliseconds
@@ -176,7 +177,8 @@ extension TableMapping {
     /// rights are.
     ///
     /// - Parameter table: As its database describes it.
-    /// - Returns: The obstacle and what mends it, to go on after the table's name; `nil` for none.
+    /// - Returns: The obstacle and what fixes it, which completes the sentence after the table's
+    ///   name; `nil` for none.
     package func obstacleToWriting(to table: CompanyTableDescription) -> String? {
         guard !table.isView else {
             return
@@ -192,7 +194,7 @@ extension TableMapping {
     }
 }
 
-/// Rows of the company's as ours, and ours as the company's.
+/// Conversions between the company's rows and trueup's.
 extension TableMapping {
     /// The names of the company's columns that a page reads, in the order of the texts that `row`
     /// takes: the mapped columns in our order, then the version.
@@ -204,7 +206,7 @@ extension TableMapping {
     /// A row as it was read.
     ///
     /// - Parameter texts: The values of `readColumns`; `nil` for NULL.
-    /// - Returns: The row, with what could not be read apart.
+    /// - Returns: The row, and separately the values that could not be read.
     package func row(of texts: [String?]) -> CompanyRow {
         var rest = texts[...]
         var keyParts: [SubscriptionField: String] = [:]
@@ -255,7 +257,7 @@ extension TableMapping {
         return statusWords.numbers[text].map(FieldValue.integer)
     }
 
-    /// A constant of the settings; text that is no value of the column is refused there.
+    /// A constant of the settings; text that is not a value of the column is refused there.
     private func constant(_ text: String, of field: SubscriptionField) -> FieldValue? {
         switch field.form {
         case .text: .text(text)
@@ -264,7 +266,7 @@ extension TableMapping {
         }
     }
 
-    /// A value of ours as it is written; `nil` where the company's column cannot hold it.
+    /// A value of trueup's as it is written; `nil` where the company's column cannot hold it.
     package func literal(
         _ value: FieldValue, in field: SubscriptionField, spelling: TimeSpelling = TimeSpelling()
     ) -> CompanyLiteral? {
@@ -292,10 +294,11 @@ extension TableMapping {
     ///
     /// A column may keep a time less precisely than Apple states it, and have one word for several
     /// of its statuses. What was written there stays known as Apple stated it, so a time is
-    /// recognised by its leading digits, and a status by the word that the settings have for it now.
+    /// recognised by its leading digits, and a status by the word that the settings have for it
+    /// now.
     ///
     /// - Parameters:
-    ///   - read: What stands in the company's column.
+    ///   - read: What is in the company's column.
     ///   - written: What was written there.
     ///   - field: Ours.
     /// - Returns: Whether nothing else has been written since, as far as the value tells.
@@ -321,7 +324,8 @@ extension TableMapping {
         }
     }
 
-    /// The changes of a correction as the company keeps them: without columns that it does not keep.
+    /// The changes of a correction as the company keeps them: without columns that it does not
+    /// keep.
     ///
     /// Values stay as Apple stated them, also where the column keeps less of them or has one word
     /// for several, because the ledger is held against what Apple signed.
@@ -348,7 +352,8 @@ extension TableMapping {
     /// Returns why a correction of a row cannot be reverted in this table, as far as the mapping
     /// shows.
     ///
-    /// The write itself looks again; this says it before, to whoever looks what an undo would do.
+    /// The write itself looks again; this says it before, to a person who looks what an undo would
+    /// do.
     ///
     /// - Parameters:
     ///   - action: What would take it back.

@@ -3,7 +3,7 @@
 /// A row without `status` is *not known yet*. In a row with a status, an absent `revocationDate` or
 /// `gracePeriodExpiresDate` means that there is none; any other absent field is not known yet
 /// (docs/columns.md). Empty text counts as absent. A value that does not have its column's type is
-/// absent, too, and is kept in `unreadable`; then nothing may be written to the row.
+/// absent as well, and is kept in `unreadable`; then nothing may be written to the row.
 package struct LocalSubscription: Hashable, Sendable {
     package var key: SubscriptionKey
     package var customerID: String?
@@ -28,7 +28,8 @@ package struct LocalSubscription: Hashable, Sendable {
     package var renewalQuantity: Int64?
     /// The seats of the current period that were revoked.
     package var revokedSeats: Int64?
-    /// Raised by the database on every update, whoever writes; 0 before the row is stored.
+    /// Raised by the database on every update, whichever program writes; 0 before the row is
+    /// stored.
     package var rowVersion: Int64
     /// Stored values that do not have their column's type, as printable text.
     package var unreadable: [SubscriptionField: String] = [:]
@@ -93,8 +94,8 @@ package enum SubscriptionField: String, RowColumn {
 
     static let byName = columnsByName()
 
-    /// The statuses of Apple's in which the stored value is cleared where Apple's statement has none;
-    /// empty where that says nothing about the column (docs/columns.md).
+    /// The statuses of Apple's in which the stored value is cleared where Apple's statement has
+    /// none; empty where that says nothing about the column (docs/columns.md).
     ///
     /// Apple is known to omit the end of a grace period that is running, so the stored one stays. A
     /// revocation without a signed date is a contradiction.
@@ -106,14 +107,15 @@ package enum SubscriptionField: String, RowColumn {
         }
     }
 
-    /// Whether an empty column of a row with a status says that there is none, as opposed to not known
-    /// yet.
+    /// Whether an empty column of a row with a status says that there is none, as opposed to not
+    /// known yet.
     package var emptyMeansNone: Bool { !clearedIn.isEmpty }
 
     /// The columns that every table `subscriptions` of trueup's has, in their order.
     ///
-    /// The company's services know that table's columns and rebuild it with them. So what came later is
-    /// in a table of ours beside it, or is a column that only a company has that wants it.
+    /// The company's services know that table's columns and rebuild it with them. So what came
+    /// later is in a table of trueup's next to it, or is a column that only a company has that
+    /// wants it.
     package static let stored = mappable.filter { !ofSeats.contains($0) }
 
     /// The columns that a table of the company's own may have, in their order.
@@ -143,7 +145,7 @@ package enum SubscriptionField: String, RowColumn {
                 by: \.transaction.evidence,
                 isGovernable: true)
         case .status:
-            // Unsigned; its evidence is the transaction beside it.
+            // Unsigned; its evidence is the transaction next to it.
             .init(
                 .number(\.status, { $0.status = $1 }), .number(\.statedStatus),
                 by: \.transaction.evidence,

@@ -1,4 +1,4 @@
-/// A stored row with everything else in the store that judging it needs.
+/// A stored row with everything else in the store that checking it needs.
 package struct ScopedRow: Hashable, Sendable {
     package var row: LocalSubscription
     /// Other rows with the same original transaction id or the same web order line item.
@@ -22,14 +22,15 @@ package struct ScopedRow: Hashable, Sendable {
     /// Rows stored under the ids of later transactions of this subscription, as far as an earlier
     /// run found any.
     package var aliasRows: [SubscriptionKey] = []
-    /// The last check; `nil` where no run has judged the row.
+    /// The last check; `nil` where no run has checked the row.
     package var check: CheckRecord?
-    /// When Apple signed the newest verified statement about the subscription that any run has seen,
-    /// also one that found the row in agreement and wrote nothing.
+    /// When Apple signed the newest verified statement about the subscription that any run has
+    /// seen, also one that found the row in agreement and wrote nothing.
     package var newestStatement: Timestamp?
     /// Other subscriptions of the same app that its customer pays for.
     package var neighbours: [PaidNeighbour] = []
-    /// Whether it is known to be paid for beside another subscription, and that is not resolved.
+    /// Whether it is known to be paid for in addition to another subscription, and that is not
+    /// resolved.
     package var isKnownOverlap = false
 
     package init(
@@ -44,7 +45,7 @@ package struct ScopedRow: Hashable, Sendable {
     }
 }
 
-/// A row as the company's table holds it, with what stands beside it there.
+/// A row as the company's table holds it, with what is next to it there.
 package struct StoredSubscription: Hashable, Sendable {
     package var row: LocalSubscription
     /// Other rows that hold the same original transaction or the same web order line item.
@@ -71,15 +72,15 @@ package struct RowNotes: Hashable, Sendable {
     package var history: HistoryMark?
     /// Whether a finding about its periods is still open.
     package var hasOpenPeriods = false
-    /// Rows of ours that stand under ids of later transactions of it.
+    /// Stored rows that are stored under ids of later transactions of it.
     package var aliasRows: [SubscriptionKey] = []
     package var check: CheckRecord?
     /// When Apple signed the newest verified statement about it that any run has seen.
     package var newestStatement: Timestamp?
     /// Other rows of its customer, app and environment that are paid for, by id.
     package var neighbours: [PaidNeighbour] = []
-    /// Whether a finding says that it is paid for beside another one; looked up where there are
-    /// neighbours.
+    /// Whether a finding says that it is paid for in addition to another one; looked up where there
+    /// are neighbours.
     package var isKnownOverlap = false
 
     package init() {}

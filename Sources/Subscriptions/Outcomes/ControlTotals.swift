@@ -14,9 +14,9 @@ package struct ControlSums: Hashable, Sendable, Codable {
         fileprivate var isNothing: Bool { periods == 0 && amount == 0 }
     }
 
-    /// Rows by Apple's number of a status, 1 to 5; 0 where none of them stands.
+    /// Rows by Apple's number of a status, 1 to 5; 0 for any other.
     package var statuses: [Int: Int]
-    /// Periods by ISO 4217 currency; empty text where none stands.
+    /// Periods by ISO 4217 currency; empty text where there is none.
     package var prices: [String: Price]
 
     package init(statuses: [Int: Int] = [:], prices: [String: Price] = [:]) {
@@ -33,7 +33,7 @@ package struct ControlSums: Hashable, Sendable, Codable {
         return Int(status)
     }
 
-    /// Under which currency a stored code counts: three capital letters, else none.
+    /// Under which currency a stored code counts: three capital letters, otherwise none.
     package static func group(ofCurrency code: String?) -> String {
         guard let code, code.utf8.count == 3,
             code.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
@@ -82,7 +82,7 @@ package struct ControlSums: Hashable, Sendable, Codable {
         return sums
     }
 
-    /// An absurd amount in somebody's table must not end the run.
+    /// An absurd amount in a company's table must not end the run.
     private static func sum<Number: FixedWidthInteger>(_ left: Number, _ right: Number) -> Number {
         let (sum, overflow) = left.addingReportingOverflow(right)
         return overflow ? (right > 0 ? .max : .min) : sum
@@ -118,13 +118,15 @@ package struct CountedApp: Hashable, Sendable, Codable {
     }
 }
 
-/// The control totals of a run, by app: how what stood before and what was written come to what stands.
+/// The control totals of a run, by app: how the rows before and the corrections lead to the rows
+/// after.
 ///
 ///     at the end of the run before + what runs wrote that counted nothing + what others wrote
 ///         = at the beginning
 ///     at the beginning + corrections + what others wrote meanwhile = at the end
 ///
-/// The sums are counted in the tables, the corrections in the ledger: what others wrote is what is left.
+/// The sums are counted in the tables, the corrections in the ledger: what others wrote is what is
+/// left.
 package struct ControlTotals: Hashable, Sendable, Codable {
     /// The newest entry of the ledger when the tables were counted last.
     package var ledgerEntry: Int64
@@ -186,10 +188,10 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
 
 /// Both sides of the rows that agree with Apple or differ, each counted by itself.
 ///
-/// Prices are those of one period a row: the one that Apple states, and the one that the row names as its
-/// latest.
+/// Prices are those of one period a row: the one that Apple states, and the one that the row names
+/// as its latest.
 package struct JudgedTotals: Hashable, Sendable, Codable {
-    /// Our rows as they were judged; without prices.
+    /// Our rows as they were checked; without prices.
     package var before: ControlSums
     /// The values that Apple stated for them; under 0 the rows about which it states nothing.
     package var apple: ControlSums

@@ -36,9 +36,9 @@ package struct PlannedCorrection: Hashable, Sendable {
     /// One of them must be stored as entitling before this is written. Empty where no other
     /// subscription gives access, and for corrections that end none.
     package var continuedBy: [String] = []
-    /// When Apple signed the statement about the subscription by which the row was judged.
+    /// When Apple signed the statement about the subscription by which the row was checked.
     ///
-    /// A period has a signature of its own beside it. `nil` for what reverts a correction.
+    /// A period has a signature of its own next to it. `nil` for what reverts a correction.
     package var restsOn: Timestamp?
 
     package init(
@@ -153,7 +153,7 @@ extension PlannedCorrection {
 }
 
 extension FieldValue {
-    /// Whether this value of the column `status` gives access; `nil` when it is no number.
+    /// Whether this value of the column `status` gives access; `nil` when it is not a number.
     package var isEntitlingStatus: Bool? {
         guard case .integer(let number) = self, let number = Int(exactly: number) else {
             return nil
@@ -270,7 +270,7 @@ package enum LedgerField: String, NamedColumn {
     static let byName = columnsByName()
 }
 
-/// One written correction, as it stands in the ledger and in `corrections.jsonl`.
+/// One written correction, as it is in the ledger and in `corrections.jsonl`.
 package struct LedgerEntry: Hashable, Sendable {
     /// A number without gaps, from 1.
     package var number: Int64
@@ -335,7 +335,7 @@ package struct LedgerEntry: Hashable, Sendable {
     /// The canonical object that the hash covers: every member but `ledger_hash`.
     package var canonicalWithoutHash: CanonicalJSON { .object(members) }
 
-    /// The canonical object as it stands in `corrections.jsonl`.
+    /// The canonical object as it is in `corrections.jsonl`.
     package var canonical: CanonicalJSON {
         .object(members.merging(["ledger_hash": .string(hash)]) { _, new in new })
     }

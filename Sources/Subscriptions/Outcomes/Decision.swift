@@ -48,7 +48,7 @@ package struct Decision: Hashable, Sendable {
     }
 }
 
-/// A finding that somebody has acknowledged.
+/// An acknowledged finding.
 package struct AcknowledgedFinding: Hashable, Sendable {
     package var findingID: String
     package var kind: FindingKind

@@ -42,7 +42,7 @@ package struct EventMessage: Hashable, Sendable {
     package var json: CanonicalJSON { .object(members) }
 
     /// Says so when the customer keeps access by another subscription: a receiver that ends the
-    /// service because of this event alone would lock out somebody who still pays.
+    /// service because of this event alone would lock out a customer who still pays.
     private var members: [String: CanonicalJSON] {
         guard let other = entry.accessContinuesBy else { return requiredMembers }
         return requiredMembers.merging([
@@ -94,7 +94,7 @@ package struct EventMessage: Hashable, Sendable {
 package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
     /// A subscription that was missing from the table and gives access.
     case initialPurchase = "initial_purchase"
-    /// The subscription renewed, or was bought again: access goes on.
+    /// The subscription renewed, or was bought again: access continues.
     case renewal
     /// Auto-renewal was turned off; access lasts until the end of the period.
     case cancellation
@@ -117,7 +117,7 @@ package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
     case firstFill = "first_fill"
 
     /// The events that are delivered unless the settings say otherwise: all but first fills, which
-    /// a backfill makes of every row and which are no news.
+    /// a backfill makes of every row and which are not news.
     package static let toldByDefault = Set(allCases).subtracting([.firstFill])
 }
 
@@ -126,9 +126,9 @@ package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
 ///
 /// The table is fixed before a run writes, and passed to the store as a value. A name cannot
 /// be fixed: it depends on the row after the write. A correction carries only the columns that
-/// it changes, and the status that a later expiry is judged by may be none of them; triggers of the
-/// company's may change more in the same write; and a plan made by an earlier version knows of no
-/// names. The store reads the row inside the transaction and looks it up here.
+/// it changes, and the status that a later expiry is checked by may be none of them; triggers of
+/// the company's may change more in the same write; and a plan made by an earlier version knows of
+/// no names. The store reads the row inside the transaction and looks it up here.
 package struct EventNaming: Hashable, Sendable {
     /// One line of the table: all conditions must hold.
     package struct Line: Hashable, Sendable {
@@ -178,7 +178,7 @@ package struct EventNaming: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - entry: what was written.
-    ///   - row: the subscription's row as it stands afterwards; `nil` when there is none.
+    ///   - row: the subscription's row as it is afterwards; `nil` when there is none.
     /// - Returns: The event; `nil` when none is sent.
     package func event(of entry: LedgerEntry, leaving row: LocalSubscription?) -> BillingEvent? {
         let correction = WrittenCorrection(entry: entry, row: row)
@@ -188,7 +188,7 @@ package struct EventNaming: Hashable, Sendable {
     }
 }
 
-/// Both sides of a correction: what stood in the row before, and what stands there now.
+/// Both sides of a correction: what was in the row before, and what is there now.
 private struct WrittenCorrection {
     let entry: LedgerEntry
     let row: LocalSubscription?

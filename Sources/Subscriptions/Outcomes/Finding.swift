@@ -1,4 +1,4 @@
-/// One finding as the core makes it; the store adds its identity and its history over the nights.
+/// One finding as the core makes it; the store adds its identity and its history from run to run.
 package struct Finding: Hashable, Sendable {
     package var kind: FindingKind
     package var severity: Severity
@@ -72,7 +72,7 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The reason why a correction that a finding asks for is not written: texts for the finding's
-/// `cause`, shared by the judgement and the store, which may learn of it later.
+/// `cause`, shared by the check and the store, which may learn of it later.
 package enum VetoCause {
     /// Another row stands for the subscription.
     package static let aliasRow = "a row is stored under one of its later transaction ids"
@@ -87,7 +87,7 @@ package enum VetoCause {
 /// How a finding of this run relates to earlier runs.
 package enum FindingState: String, Hashable, Sendable, CaseIterable {
     case new, open, corrected, recurring
-    /// Acknowledged by somebody, and unchanged since.
+    /// Acknowledged, and unchanged since.
     case acknowledged
 }
 
@@ -148,7 +148,7 @@ package struct RememberedFinding: Hashable, Sendable {
         self.state = state
     }
 
-    /// Whether reports go on listing it: it is neither corrected nor resolved.
+    /// Whether reports continue listing it: it is neither corrected nor resolved.
     package var isOpen: Bool { state != nil && state != .corrected }
 
     /// Its state as the database and `explain` name it.
@@ -215,8 +215,8 @@ extension FindingKind {
 }
 
 extension FindingKind {
-    /// Whether the finding may rest on an answer that is wrong once: no verified statement about the
-    /// row itself shows it.
+    /// Whether the finding may rest on an answer that is wrong once: no verified statement about
+    /// the row itself shows it.
     ///
     /// Its question stays pending: Apple is asked again in the next runs.
     package var mayBeWrongOnce: Bool {
@@ -237,7 +237,7 @@ extension FindingKind {
 }
 
 extension FindingKind {
-    /// Whether a run that writes mends it by Apple's answer about its row, unless its settings say
+    /// Whether a run that writes fixes it by Apple's answer about its row, unless its settings say
     /// otherwise.
     package var isFixedByAnswer: Bool {
         switch self {

@@ -74,8 +74,8 @@ extension LedgerEntry {
         return entry.closed()
     }
 
-    /// The change that reverts the entry, in canonical JSON: `before` must be in the row now, `after`
-    /// replaces it.
+    /// The change that reverts the entry, in canonical JSON: `before` must be in the row now,
+    /// `after` replaces it.
     package var inverseBytes: [UInt8] {
         let named = changes.named
         var item = CanonicalMembers()
@@ -206,7 +206,7 @@ package struct PlanHead: Hashable, Sendable {
     /// The run that made it.
     package var plannedBy: String
     package var job: String
-    /// Every narrowing of that run, in words.
+    /// Every filter of that run, in words.
     package var scope: [String]
     /// The job's file, and its guards when the plan was made.
     ///
@@ -314,8 +314,8 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     case written(version: Int64, was: Int64)
     /// A later correction changed the row again.
     case corrected(entry: Int64, runID: String)
-    /// The correction was reverted, and Apple has signed a newer statement since then: to revert that
-    /// would write the older one again.
+    /// The correction was reverted, and Apple has signed a newer statement since then: to revert
+    /// that would write the older one again.
     case outdated(newest: Timestamp)
     /// The company's own table does not allow it.
     case table(String)
@@ -385,7 +385,7 @@ package struct UnwrittenCorrections: Hashable, Sendable {
     package var counts: [CorrectionFate: Int] = [:]
     /// The first original transaction ids of each fate, each once.
     package var named: [CorrectionFate: [String]] = [:]
-    /// Those of the stale ones whose row stands as the plan would have left it.
+    /// Those of the stale ones whose row is as the plan would have left it.
     package var asPlanned = 0
     /// Those of the stale ones whose statement is older than another one that a run has seen since.
     package var outdated = 0

@@ -37,14 +37,15 @@ package struct ReportedCorrection: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-    /// Whether it adds a period and resolves no finding, which a first fill does several times an id.
+    /// Whether it adds a period and resolves no finding, which a first fill does several times an
+    /// id.
     package var isPlainNewPeriod: Bool {
         changes.table == .transactions && action == .insert && kinds.isEmpty && undoOf == nil
     }
 
-    /// The status that was written on Apple's word; `nil` where none was.
+    /// The status that was written on Apple's statement; `nil` where none was.
     ///
-    /// What takes an entry back restores what stood before, whatever Apple says.
+    /// A revert restores the value before, whatever Apple says.
     package var statedStatus: Int64? {
         guard undoOf == nil, case .integer(let status) = changes.ofSubscription[.status]?.after
         else { return nil }
@@ -108,7 +109,7 @@ package struct EntitlementChange: Hashable, Sendable {
     }
 }
 
-/// A row that was not judged.
+/// A row that was not checked.
 package struct UndecidedRow: Hashable, Sendable {
     package var key: SubscriptionKey
     package var customerID: String?

@@ -15,12 +15,12 @@ package struct RowOutcome: Hashable, Sendable {
     ///
     /// Then the history must be read from its beginning again.
     package var leavesPeriodsEmpty = false
-    /// By what the row was judged; `nil` where it was not, or would not stand after the run.
+    /// By what the row was checked; `nil` where it was not, or would not be there after the run.
     package var check: RowCheck?
     /// When Apple signed the verified statement about the subscription that this rests on, whatever
     /// the verdict; `nil` without one.
     package var statedAt: Timestamp?
-    /// Whose the row is and what they pay for; `nil` where it was not judged, or is nobody's.
+    /// Whose the row is and what they pay for; `nil` where it was not checked, or has no customer.
     package var payer: Payer?
     /// The reason why Apple was asked; `nil` where it was not asked.
     package var askedBecause: QuestionReason?
@@ -67,7 +67,7 @@ package enum AbsenceObservation: Hashable, Sendable {
     case absent(day: String)
 }
 
-/// The result of judging one row in scope.
+/// The result of checking one row in scope.
 ///
 /// An undecided row never counts as a match.
 package enum Verdict: Hashable, Sendable {
@@ -95,8 +95,8 @@ package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case periodNotShown = "period_not_shown"
     /// A stored value of the row does not have its column's type.
     case unreadableValue = "unreadable_value"
-    /// Not reached before the run had to end: its deadline or a signal. After a refused key, an outage or
-    /// answers that nobody can read it is `unavailable`.
+    /// Not reached before the run had to end: its deadline or a signal. After a refused key, an
+    /// outage or answers that cannot be read it is `unavailable`.
     case deadline
 }
 

@@ -15,13 +15,13 @@ package struct RunConclusion: Hashable, Sendable {
     /// The reason why rows that the run did not reach are undecided: `deadline`, or `unavailable`
     /// where Apple no longer answered.
     package var unreachedReason = UndecidedReason.deadline
-    /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever ended
-    /// the run.
+    /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever
+    /// ended the run.
     package var refusedApps: Set<AppIdentity> = []
-    /// Whether a round over every row has come to its end with this run.
+    /// Whether a full scan over every row has come to its end with this run.
     ///
-    /// Then no row is left to be judged, even if the run was stopped afterwards; the next run looks
-    /// at every row anew.
+    /// Then no row is left to be checked, even if the run was stopped afterwards; the next run
+    /// checks every row again.
     package var endsRound: Bool
     /// The size of the table, with which the next run compares its own.
     ///
@@ -32,7 +32,7 @@ package struct RunConclusion: Hashable, Sendable {
     package var coverage: RunCoverage?
     /// The causes of the findings, the most frequent first; empty when none were searched for.
     package var causes: [CauseCluster] = []
-    /// How hard Apple was asked; `nil` where nobody measured it.
+    /// How hard Apple was asked; `nil` where it was not measured.
     package var effort: CallEffort?
 
     package init(
@@ -70,10 +70,10 @@ package struct RunSummary: Hashable, Sendable {
     package var money: [MoneyTotal]
     /// Corrections of this pass by fate; `applied` includes those of a killed run before.
     package var corrections: [CorrectionFate: Int]
-    /// Those of them that mend no finding, of the fates applied and planned.
+    /// Those of them that fix no finding, of the fates applied and planned.
     package var fills: [CorrectionFate: FillCounts] = [:]
-    /// Corrections of this pass that another run's report lists: what a run had written that did not end
-    /// the pass.
+    /// Corrections of this pass that another run's report lists: what a run had written that did
+    /// not end the pass.
     package var reportedBefore = 0
     /// Hash of the newest ledger entry; 64 zeros when the ledger is empty.
     package var ledgerHead: String
@@ -85,11 +85,11 @@ package struct RunSummary: Hashable, Sendable {
     package var undoOf: String?
     /// Guards that were lifted for this run, by name.
     package var liftedGuards: [GuardLift] = []
-    /// Findings that somebody has acknowledged.
+    /// Acknowledged findings.
     package var acknowledged: [AcknowledgedFinding] = []
     /// The counts of Apple's notifications up to this run.
     package var business = BusinessRecord()
-    /// `nil` for narrowed runs, and for those of versions that did not count them.
+    /// `nil` for partial runs, and for those of versions that did not count them.
     package var control: ControlTotals?
     /// `nil` for runs of versions that did not measure them.
     package var measures: RunMeasures?
@@ -127,7 +127,7 @@ package struct EvidenceCost: Hashable, Sendable {
     }
 }
 
-/// Corrections that mend no finding.
+/// Corrections that fix no finding.
 package struct FillCounts: Hashable, Sendable {
     /// Rows and periods of which only empty columns are filled.
     package var filled = 0
@@ -142,14 +142,14 @@ package struct FillCounts: Hashable, Sendable {
     package var all: Int { filled + periods }
 }
 
-/// The words by which a run's messages say that a reading at Apple fell short, and by which the first
-/// line of its summary finds them.
+/// The words by which a run's messages say that a reading at Apple fell short, and by which the
+/// first line of its summary finds them.
 package enum IncompleteReading {
     /// One history of notifications.
     package static let notToItsEnd = "was not read to its end"
     /// Histories of customers.
     package static let notToTheirEnd = "histories were not read to their end"
-    /// Entries of a history whose certificates nobody could ask about.
+    /// Entries of a history whose certificates no responder vouched for.
     package static let undetermined = "entries of the notification history of"
     /// Longer ago than Apple keeps it.
     package static let tooLate = "longer ago than Apple keeps it"

@@ -12,18 +12,18 @@ package struct RunHeader: Hashable, Sendable {
     /// SHA-256 of the effective settings and job, secrets left out: a pass is only continued by a
     /// run with the same one.
     package var settingsDigest: String
-    /// Every narrowing in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
+    /// Every filter in words (`limit 100`, `shard 1/4`); empty when the whole job ran.
     package var narrowing: [String]
-    /// Whether the run is to judge every row: `false` for jobs that only read notifications, and
-    /// for narrowed runs.
+    /// Whether the run is to check every row: `false` for jobs that only read notifications, and
+    /// for partial runs.
     ///
     /// Only then do rows that a stopped run did not reach count as undecided; otherwise they are
     /// out of scope.
     package var coversEveryRow = true
-    /// Whether the run judges rows by what it asks of Apple, rather than working off a plan.
+    /// Whether the run checks rows by what it asks of Apple, rather than working off a plan.
     package var judgesRows = true
-    /// Whether the company's tables are counted as the run begins and at its end: not for a job that
-    /// only reads notifications, which may run every hour.
+    /// Whether the company's tables are counted as the run begins and at its end: not for a job
+    /// that only reads notifications, which may run every hour.
     package var countsTables = true
     /// On how many distinct UTC days Apple must fail to find an id before that counts as confirmed.
     package var notFoundConfirmations: Int
@@ -32,8 +32,8 @@ package struct RunHeader: Hashable, Sendable {
     /// The limits of its guards, as `GuardLimits` writes them.
     package var guards: String?
 
-    /// Whether what the run settles leaves the agenda: a check takes nothing off, nor does a narrowed
-    /// run, unless it is for some apps alone and does all that is to be done for them.
+    /// Whether what the run settles leaves the queue: a check takes nothing off, nor does a
+    /// partial run, unless it is for some apps alone and does all that is to be done for them.
     package var worksOffQueue: Bool {
         mode == .apply && judgesRows && leavesOutNothingOfItsApps
     }
@@ -46,14 +46,14 @@ package struct RunHeader: Hashable, Sendable {
         !narrowing.isEmpty && narrowing.allSatisfy { $0.hasPrefix(appNarrowing) }
     }
 
-    /// Whether it leaves out nothing of the apps that it is for: then it repeats their open findings,
-    /// and closes those that it looked for and did not find.
+    /// Whether it leaves out nothing of the apps that it is for: then it repeats their open
+    /// findings, and closes those that it looked for and did not find.
     package var leavesOutNothingOfItsApps: Bool { narrowing.isEmpty || isForAppsAlone }
 
-    /// The apps that it is for alone, as `--app` takes them; empty where it is for all of the settings,
-    /// or leaves out anything else.
+    /// The apps that it is for alone, as `--app` takes them; empty where it is for all of the
+    /// settings, or leaves out anything else.
     ///
-    /// Such a run is a worker's whole night.
+    /// Such a run is a worker's whole run.
     package var appsAlone: [String] {
         isForAppsAlone ? narrowing.map { String($0.dropFirst(Self.appNarrowing.count)) } : []
     }
@@ -64,15 +64,16 @@ package struct RunHeader: Hashable, Sendable {
     /// Whether several of its runs may make one round over every row.
     package var goesRound: Bool { worksOffQueue && coversEveryRow && narrowing.isEmpty }
 
-    /// Whether what a stopped run did not reach counts as undecided in its report: in a narrowed run,
-    /// and in one that works off a plan, it is out of scope; in one for some apps, so are other apps.
+    /// Whether what a stopped run did not reach counts as undecided in its report: in a partial
+    /// run, and in one that works off a plan, it is out of scope; in one for some apps, so are
+    /// other apps.
     package var missesWhatItLeaves: Bool { leavesOutNothingOfItsApps && judgesRows }
 
-    /// How old a pass may be for a run to go on with it.
+    /// How old a pass may be for a run to resume it.
     ///
     /// Six hours where nothing is lost with the pass: a run that came to its end has left what it
-    /// owes on the agenda, and notes about the rows that it judged, so the next night may look
-    /// anew. A day where a new pass would begin from the start: a walk over every row that was
+    /// owes on the queue, and notes about the rows that it checked, so the next run may look
+    /// again. A day where a new pass would begin from the start: a walk over every row that was
     /// killed, one that only checks, and a plan.
     ///
     /// - Parameter killed: Whether the pass's last run did not come to its end.
@@ -107,7 +108,7 @@ package struct RunHeader: Hashable, Sendable {
     }
 }
 
-/// How long after its beginning a pass may be gone on with.
+/// How long after its beginning a pass may be resumed.
 package enum PassLifetime {
     /// The usual longest time of a run; the next one begins again.
     package static let usualMilliseconds = usualHours * 60 * 60 * 1000
@@ -132,7 +133,7 @@ package struct OpenPass: Hashable, Sendable {
     package var recoveredApps: [AppIdentity]
     /// The last key of the walk whose page was staged.
     package var walkedThrough: SubscriptionKey?
-    /// When the first run of an unfinished round over every row began; rows judged since are done.
+    /// When the first run of an unfinished round over every row began; rows checked since are done.
     package var roundBegan: Timestamp?
 
     package init(
@@ -165,7 +166,7 @@ package struct EarlierRun: Hashable, Sendable {
     package var started: Timestamp
     /// `nil` where the process was killed.
     package var exitStatus: ExitStatus?
-    /// Whether only a part of the job was to be judged.
+    /// Whether only a part of the job was to be checked.
     package var isNarrowed: Bool
     package var totals: RunTotals
     /// All calls to Apple.
@@ -204,7 +205,7 @@ package struct WorkerRun: Hashable, Sendable {
     package var listing: RunListing
     /// The first line of its summary; `nil` while it runs, or when it was killed.
     package var headline: String?
-    /// Its report folder, on the worker's disk; `nil` before it stands.
+    /// Its report folder, on the worker's disk; `nil` before it is published.
     package var report: String?
     /// The run's totals; `nil` while it runs, or when it was killed.
     package var figures: RunSums?

@@ -37,12 +37,12 @@ package struct PlanTotals: Hashable, Sendable {
     package var tableRowsBefore: Int?
     /// Rows excluded as in flight only because we corrected them ourselves a moment ago.
     package var inFlightByOurselves = 0
-    /// Rows in scope and the quiet ones, about which nobody had to be asked: what a share is of.
+    /// Rows in scope and the unchanged ones, which no reason names: what a share is of.
     package var coveredRows: Int { max(totals.inScope, tableCoverage ?? 0) }
     /// How many rows the run would have asked about, had there been a reason (a notification, for a
     /// job that only reads these); `nil` for those in scope alone.
     package var tableCoverage: Int?
-    /// Rows in scope that were asked about without a sign of a change; `nil` where every row is in
+    /// Rows in scope that were checked without a sign of a change; `nil` where every row is in
     /// scope.
     package var routine: RoutineRows?
     /// The totals of the job's last complete run; `nil` before the first.
@@ -61,10 +61,10 @@ package struct PlanTotals: Hashable, Sendable {
     }
 }
 
-/// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn in
-/// the sweep had come.
+/// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn
+/// in the sweep had come.
 ///
-/// They stand for all rows about which nobody was asked.
+/// They represent all rows that were not checked.
 package struct RoutineRows: Hashable, Sendable, Codable {
     /// Those with a verdict of match or discrepancy.
     package var judged: Int
@@ -127,9 +127,11 @@ package struct RunMeasures: Hashable, Sendable, Codable {
     }
 }
 
-/// How long after Apple's signature the notifications came that a run read of Apple's history first.
+/// How long after Apple's signature the notifications came that a run read of Apple's history
+/// first.
 package struct DeliveryDelays: Hashable, Sendable, Codable {
-    /// Those that came to the company's endpoint: when it says so, else by Apple's first successful attempt.
+    /// Those that came to the company's endpoint: when it says so, otherwise by Apple's first
+    /// successful attempt.
     package var arrived: DelayFigures?
     /// Those that did not, or were lost there, and that this run brought.
     package var recovered: DelayFigures?
@@ -146,8 +148,8 @@ package struct DeliveryDelays: Hashable, Sendable, Codable {
 /// How many delays, the middle one and the longest, in seconds.
 package struct DelayFigures: Hashable, Sendable, Codable {
     package var notifications: Int
-    /// Half of them took no longer; to the second below ten minutes, to the minute below a day, else to the
-    /// hour.
+    /// Half of them took no longer; to the second below ten minutes, to the minute below a day,
+    /// else to the hour.
     package var medianSeconds: Int64
     package var worstSeconds: Int64
 
@@ -199,7 +201,8 @@ package struct DelayTally: Sendable {
 
 /// How hard a run asked Apple.
 package struct CallEffort: Hashable, Sendable, Codable {
-    /// The most calls that one endpoint had in any hour of the run, by all processes on the database.
+    /// The most calls that one endpoint had in any hour of the run, by all processes on the
+    /// database.
     package struct Peak: Hashable, Sendable, Codable {
         package var bundleID: String
         package var environment: String
@@ -226,7 +229,7 @@ package struct CallEffort: Hashable, Sendable, Codable {
     }
 
     package var peaks: [Peak]
-    /// How long the run was kept from asking, by reason.
+    /// How long the run had to wait before asking, by reason.
     package var waitedMilliseconds: [String: Int64]
 
     package init(peaks: [Peak], waitedMilliseconds: [String: Int64]) {
@@ -255,7 +258,7 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     /// Rows with a question of their own that Apple answered, or that were left undecided by it, by
     /// reason.
     package var asked: [QuestionReason: Int] = [:]
-    /// Rows that the answer to another row's question judged, as that of the same customer.
+    /// Rows that the answer to another row's question checked, as that of the same customer.
     ///
     /// `nil` in what earlier versions stored: they counted these by the reason of that question.
     package var askedBeside: Int?
@@ -266,32 +269,33 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     package var oldestCheck: Timestamp?
     /// Where each row of the table is counted; `nil` in what earlier versions stored.
     package var table: TableCount?
-    /// Rows that earlier runs of an unfinished round had judged and this one did not ask about again;
-    /// `nil` for a run that went on with no round.
+    /// Rows that earlier runs of an unfinished round had checked and this one did not ask about
+    /// again; `nil` for a run that resumed no round.
     package var roundBefore: Int?
     package var sample: Sample?
     /// The sample of the unchanged rows, which no reason names; `nil` where every row was checked.
     package var routine: RoutineRows?
 
-    /// `nil` for a narrowed run, and for what is stored of earlier versions.
+    /// `nil` for a partial run, and for what is stored of earlier versions.
     package var forecast: CallForecast?
 
     package struct Sample: Hashable, Sendable, Codable {
         package var drawn: Int
-        /// Drawn rows that were judged and differ.
+        /// Drawn rows that were checked and differ.
         ///
-        /// Where `notJudged` is `nil` also those that were not judged.
+        /// Where `notJudged` is `nil` also those that were not checked.
         package var differing: Int
         /// Drawn rows that were undecided or left out; `nil` in what earlier versions stored.
         package var notJudged: Int?
-        /// By what the drawn rows were judged; `nil` in what earlier versions stored.
+        /// By what the drawn rows were checked; `nil` in what earlier versions stored.
         package var judgedBy: JudgedBy?
         /// The largest number of differing rows among the quiet ones that is compatible with that,
-        /// if no row that was not judged agrees.
+        /// if no row that was not checked agrees.
         package var bound: Int
         package var seed: UInt64
 
-        /// By what the drawn rows that were judged came to be so; with `notJudged` these are all drawn.
+        /// By what the drawn rows that were checked came to be so; with `notJudged` these are all
+        /// drawn.
         package struct JudgedBy: Hashable, Sendable, Codable {
             /// Questions of the sample itself.
             package var ownQuestion: Int
@@ -328,7 +332,7 @@ package struct RunCoverage: Hashable, Sendable, Codable {
 
     package init(kind: Kind) { self.kind = kind }
 
-    /// Rows that Apple's answers judged, or left undecided.
+    /// Rows that Apple's answers checked, or left undecided.
     package var askedRows: Int {
         asked.values.reduce(askedBeside ?? 0) { $0.addingReportingOverflow($1).partialValue }
     }
@@ -342,7 +346,7 @@ extension RunCoverage {
         package var rows: Int
         /// Rows without a verdict: there was no reason to ask, or the run was narrowed.
         package var notAsked: Int
-        /// Rows that earlier runs of an unfinished round judged, and this one did not.
+        /// Rows that earlier runs of an unfinished round checked, and this one did not.
         package var judgedBefore: Int
         /// Rows that the run itself added.
         package var inserted: Int
@@ -375,7 +379,7 @@ package struct RowFigures: Hashable, Sendable {
         }
     }
 
-    /// Our status as it was judged.
+    /// Our status as it was checked.
     package var ourStatus: Int64?
     /// `nil` where Apple states nothing about the id.
     package var stated: Stated?

@@ -4,9 +4,9 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case unavailable(String)
     /// It could not be written: full disk, read-only, I/O error.
     case notWritten(String)
-    /// Somebody else held it locked for longer than our patience.
+    /// Another program held it locked for longer than trueup waits.
     case busy(String)
-    /// The schema is not ours or not this version's.
+    /// The schema is not trueup's or not this version's.
     case schema(String)
     /// An invariant broke.
     case inconsistent(String)
@@ -23,7 +23,7 @@ package enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension StoreError {
-    /// With what a command ends that cannot go on because of it.
+    /// With what a command ends that cannot continue because of it.
     package var exitStatus: ExitStatus {
         switch self {
         case .unavailable: .unavailable

@@ -11,11 +11,11 @@ package struct StoreOverview: Hashable, Sendable {
     package var completePasses: [AppIdentity: Timestamp] = [:]
     /// Subscriptions with a check record.
     package var judgedRows = 0
-    /// When Apple signed the oldest of the statements by which the rows were judged last.
+    /// When Apple signed the oldest of the statements by which the rows were checked last.
     package var oldestCheck: Timestamp?
     /// Subscriptions about which Apple must be asked by the next run, whatever else it asks.
     package var owed = 0
-    /// Rows on the agenda that a stopped run has checked: its job goes on with them without asking.
+    /// Rows on the queue that a stopped run has checked: its job resumes them without asking.
     package var checkedByStoppedRuns = 0
     package var watermarks: [AppIdentity: Timestamp]
     package var openFindings: [FindingCount]

@@ -1,4 +1,4 @@
-/// A command as somebody pastes it into a shell.
+/// A command in the form that a person pastes into a shell.
 package enum ShellCommand {
     private static let plain = Set("-_./:=@%+,".unicodeScalars)
 

@@ -5,7 +5,8 @@ import Reports
 import SubscriptionStore
 package import Subscriptions
 
-/// `trueup apply PLAN`: applies exactly the plan that a run left, row by row as it was looked at.
+/// `trueup apply PLAN`: applies exactly the plan that a run left, row by row, each as the check
+/// read it.
 package struct Apply: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Apply exactly the plan that a check left.",
@@ -171,7 +172,7 @@ package struct Apply: Verb {
     }
 }
 
-/// Whether the ledger beside the company's own table has what the books have.
+/// Whether the ledger next to the company's own table has what the books have.
 enum CompanyLedgerLook: Hashable, Sendable {
     case agrees(table: String)
     /// It lacks entries: every run ends with 78 until that is declared.

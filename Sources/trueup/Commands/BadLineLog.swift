@@ -58,7 +58,8 @@ struct BadLineLog {
     }
 }
 
-/// Every bad line of an import in a file of its own: CSV where its name says so, else JSON Lines.
+/// Every bad line of an import in a file of its own: CSV where its name says so, otherwise JSON
+/// Lines.
 final class BadRowsFile {
     private let sink: DescriptorSink
     private let descriptor: Int32

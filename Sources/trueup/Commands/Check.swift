@@ -74,7 +74,7 @@ package struct Run: Verb {
     }
 }
 
-/// `trueup pause JOB`: a running job asks Apple nothing until it is told to go on.
+/// `trueup pause JOB`: a running job asks Apple nothing until it is told to continue.
 package struct Pause: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Make a running job stop asking Apple for a while.",
@@ -128,7 +128,7 @@ package struct Pause: Verb {
     }
 }
 
-/// `trueup resume JOB`: a paused job goes on.
+/// `trueup resume JOB`: a paused job continues.
 package struct Resume: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Let a paused job continue.",
@@ -251,7 +251,7 @@ package enum RateOption: Hashable, Sendable {
     case off
     case requestsPerSecond(Double)
 
-    /// A call every hundred seconds; whoever wants less pauses the job.
+    /// A call every hundred seconds; a person who wants less pauses the job.
     private static let lowest = 0.01
 
     package init(named argument: String) throws {

@@ -66,7 +66,7 @@ package struct Restored: Verb {
             try showAdoption(insteadOf: former, by: settings.databasePath, in: invocation)
             return .ok
         }
-        // Where its ledger goes on behind these books, they were put back: nothing is lost there.
+        // Where its ledger continues behind these books, they were put back: nothing is lost there.
         if try await !store.isContinuedByCompany(),
             let lost = try await store.declareCompanyRestored(
                 reason: reason, by: holder, at: invocation.now())
@@ -79,7 +79,7 @@ package struct Restored: Verb {
         if let range = try await store.adoptCompanyEntries(
             filling: reports.line
         ) {
-            // New books that follow lost ones get their report folder, too.
+            // New books that follow lost ones get their report folder as well.
             let books = ReportingDatabase(
                 identity: try store.databaseIdentity(), path: settings.booksURL)
             let claim = try ReportFolderClaim.take(
@@ -143,7 +143,7 @@ package struct Restored: Verb {
             })
     }
 
-    /// The ledger beside the company's table is that of these books now.
+    /// The ledger next to the company's table is that of these books now.
     private func showAdoption(
         insteadOf former: String, by books: String, in invocation: Invocation
     ) throws {
@@ -159,7 +159,7 @@ package struct Restored: Verb {
                 + "\(former). The next run imports its entries.")
     }
 
-    /// The ledger beside the company's table had these entries, so that nothing is lost.
+    /// The ledger next to the company's table had these entries, so that nothing is lost.
     private func showAdoptedEntries(of range: ClosedRange<Int64>, in invocation: Invocation) throws
     {
         guard !common.json else {

@@ -3,7 +3,7 @@ import Reports
 package import SubscriptionStore
 package import Subscriptions
 
-/// `trueup status`: what there is, how old it is, and whether a run is going on.
+/// `trueup status`: what there is, how old it is, and whether a run is active.
 package struct Status: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Show the last runs, coverage, open findings and a running job.",

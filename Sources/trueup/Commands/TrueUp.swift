@@ -57,7 +57,7 @@ package protocol Verb: AsyncParsableCommand {
     func perform(in invocation: Invocation) async throws -> ExitStatus
 }
 
-/// Lines to type, which stand at the end of each command's help; docs/commands.md has more.
+/// Lines to type, which are at the end of each command's help; docs/commands.md has more.
 package enum CommandExamples {
     package static let all: [String: [String]] = [
         "init": ["trueup init", "trueup init --config /etc/trueup/trueup.yaml"],

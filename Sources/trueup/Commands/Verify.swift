@@ -105,8 +105,8 @@ package struct Verify: Verb {
     /// The settings, as far as they count.
     ///
     /// With a folder given, only those that `--config` names do: a `trueup.yaml` that lies where
-    /// somebody stands, or that an environment variable names, may come with the very reports that
-    /// are to be judged, and would have them vouch for their own root.
+    /// the command starts, or that an environment variable names, may come with the very reports
+    /// that are to be checked, and would have them vouch for their own root.
     private func settings(_ invocation: Invocation) throws -> Settings? {
         guard directory == nil || common.config != nil else { return nil }
         return try Settings.load(flag: common.config, environment: invocation.environment)

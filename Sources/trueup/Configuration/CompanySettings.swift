@@ -1,7 +1,7 @@
 package import PostgresDatabase
 package import Subscriptions
 
-/// The company's own table, where the rows do not stand in ours.
+/// The company's own table, where the rows are not in trueup's own.
 package struct CompanySettings: Hashable, Sendable {
     /// Where `store.books` puts the job's own books.
     package var books: BooksPlace?
@@ -30,7 +30,7 @@ package enum CompanySource: Hashable, Sendable {
     case sqlite(String)
     case postgresql(PostgresAddress)
 
-    /// As it stands in the settings.
+    /// As it is in the settings.
     package var url: String {
         switch self {
         case .sqlite(let path): "sqlite:" + path
@@ -49,7 +49,7 @@ extension CompanySettings {
     ///   - path: What `store.url` names; in the end the books.
     ///   - directory: Where relative paths start.
     ///   - file: The settings file, for errors.
-    /// - Throws: 78 where one stands without what it needs.
+    /// - Throws: 78 where one is given without what it needs.
     mutating func complete(
         url path: inout String, in directory: String, file: String
     ) throws(ConfigurationError) {
@@ -172,7 +172,7 @@ extension MappedColumn {
     }
 }
 
-/// Where `store.books` puts the job's own books beside a table of the company's.
+/// Where `store.books` puts the job's own books next to a table of the company's.
 package enum BooksPlace: Hashable, Sendable {
     /// In an SQLite file.
     case file(String)

@@ -152,7 +152,7 @@ package enum JobStep: String, Hashable, Sendable, CaseIterable {
     case walk
 }
 
-/// Which rows a walk asks about.
+/// Which rows a walk checks.
 package enum CoverageKind: String, Hashable, Sendable, CaseIterable {
     case delta, full
 }
@@ -207,7 +207,7 @@ extension SettingForm where Value == SampleSize {
 
 /// How the `JOB` of a command line becomes a file.
 extension JobSettings {
-    /// Reads `jobs/JOB.yaml` beside the settings, or the file at a path.
+    /// Reads `jobs/JOB.yaml` next to the settings, or the file at a path.
     ///
     /// What contains `/` or ends in `.yaml` or `.yml` is a path, seen from the working folder.
     ///
@@ -223,7 +223,7 @@ extension JobSettings {
         return try JobSettings(yaml: text, file: file)
     }
 
-    /// The jobs of the folder `jobs` beside the settings, sorted.
+    /// The jobs of the folder `jobs` next to the settings, sorted.
     static func names(beside settings: Settings) -> [String] {
         names(in: SettingsPath.resolve("jobs", from: settings.directory))
     }
@@ -248,7 +248,8 @@ extension JobSettings {
     /// The job in a text; `file` gives it its name.
     package init(yaml: String, file: String) throws(ConfigurationError) {
         self.init(name: SettingsPath.stem(of: file), file: file)
-        // A job with every default corrects rows: nobody means that by a file that was cut to nothing.
+        // A job with every default corrects rows: nobody means that by a file that was cut to
+        // nothing.
         guard !yaml.allSatisfy(\.isWhitespace) else {
             throw ConfigurationError(
                 file: file, line: 1, key: "steps", problem: "is missing: the file is empty",

@@ -6,7 +6,7 @@ package import Subscriptions
 
 /// The effective settings: file, environment and defaults merged, every path resolved.
 ///
-/// The initial values are the defaults; paths among them start at the file, too.
+/// The initial values are the defaults; paths among them start at the file as well.
 package struct Settings: Hashable, Sendable, SettingsSection {
     /// The settings file as named by flag, environment or default.
     package var file = defaultFile
@@ -14,12 +14,12 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var apps: [AppSettings] = []
     /// The SQLite file with the job's books, and with the rows or a copy of them.
     package var databasePath = "trueup.sqlite"
-    /// Where the rows stand in a table of the company's own.
+    /// Where the rows are in a table of the company's own.
     package var company = CompanySettings()
     package var reportDirectory = "reports"
     /// The file that says which entitlements each product grants; `nil` where each is its own.
     package var catalogue: CatalogueFile?
-    /// Who is notified of corrections; `nil` for nobody.
+    /// Who is notified of corrections; `nil` for no receiver.
     package var notify: NotifySettings?
     /// Where every run leaves its metrics; `nil` for nowhere.
     package var metricsDirectory: String?
@@ -27,7 +27,8 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var ping = PingSettings()
     /// The receivers of the message about how a run ended.
     package var message = MessageSettings()
-    /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
+    /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier
+    /// runs.
     package var retentionMilliseconds: Int64 = 400 * Milliseconds.perDay
 
     static let declared: [Setting<Settings>] = [
@@ -66,7 +67,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "how your own table in url is read and written; "
                         + "docs/mappings/README.md"),
             ],
-            // Not member by member: earlier versions wrote it so, and what they began goes on.
+            // Not member by member: earlier versions wrote it so, and what they began continues.
             digested: \.storeDigest, "where rows and bookkeeping are kept"),
         Setting(
             "report",
@@ -162,7 +163,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
 
 /// The settings file, read and checked.
 extension Settings {
-    /// Which settings file is meant: flag, else environment, else `./trueup.yaml`.
+    /// Which settings file is meant: flag, otherwise environment, otherwise `./trueup.yaml`.
     package static func file(flag: String?, environment: [String: String]) -> String {
         if let flag { return flag }
         if let named = environment[fileVariable], !named.isEmpty { return named }
@@ -184,7 +185,8 @@ extension Settings {
         return settings
     }
 
-    /// A file of TLS roots that cannot be read: no call could be made, and the error of one would not say why.
+    /// A file of TLS roots that cannot be read: no call could be made, and the error of one would
+    /// not say why.
     private func refuseMissingAuthorities() throws(ConfigurationError) {
         let named =
             apps.enumerated().map { ("apps[\($0.offset)].ca_file", $0.element.caFile) }
@@ -254,7 +256,7 @@ extension Settings {
     }
 }
 
-/// Paths that the environment may give, too: they are resolved when both are read.
+/// Paths that the environment may give as well: they are resolved when both are read.
 extension SettingForm where Value == String {
     static var reportDirectory: SettingForm {
         SettingForm(
@@ -283,7 +285,7 @@ extension SettingForm where Value == String {
                     }
                 }
                 guard scheme == "sqlite" else {
-                    // Not repeated whole: a password may stand in it.
+                    // Not repeated whole: a password may be in it.
                     throw value.error(
                         "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:",
                         suggestion: example)
@@ -317,17 +319,17 @@ extension SettingForm where Value == TableMapping {
 package enum SettingsDigest {
     /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and narrowing.
     ///
-    /// A pass is only continued by a run with the same one, so whatever changes a judgement or its
+    /// A pass is only continued by a run with the same one, so whatever changes a check or its
     /// extent is in it. How fast and how long a run asks, with which key and by which way, and whom
-    /// it tells, changes neither: whoever raises `max_duration` after a deadline wants to go on, not
-    /// to begin again.
+    /// it tells, changes neither: a person who raises `max_duration` after a deadline wants to
+    /// continue, not to begin again.
     package static func of(
         _ settings: Settings, _ job: JobSettings, mode: RunMode, narrowing: [String] = []
     ) -> String {
         var told = JobSettings.declared.digest(of: job)
         told["name"] = .string(job.name)
         var members = Settings.declared.digest(of: settings)
-        // Left out where there is none: what earlier versions left unfinished goes on.
+        // Left out where there is none: what earlier versions left unfinished continues.
         members["catalogue"] = settings.catalogue?.digested
         members["job"] = .object(told)
         members["mode"] = .string(mode.rawValue)

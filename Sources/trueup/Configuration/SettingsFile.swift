@@ -41,15 +41,16 @@ enum SettingsPath {
     }
 }
 
-/// Reads the small files that the settings consist of, and refuses those that anybody could change.
+/// Reads the small files that the settings consist of, and refuses those that every user could
+/// change.
 enum SettingsFile {
     /// A settings file is a page or two; a mistaken path must not be read whole.
     static let maximumBytes = 1 << 20
 
     /// The text of a settings or job file.
     ///
-    /// - Throws: 78 when it is absent, unreadable, too large, not UTF-8 or writable by everybody
-    ///   (whoever may write it decides where the token is sent and what is written).
+    /// - Throws: 78 when it is absent, unreadable, too large, not UTF-8 or writable by every user
+    ///   (a user who may write it decides where the token is sent and what is written).
     static func text(
         ofFileAt path: String, absent suggestion: String?
     ) throws(ConfigurationError) -> String {
@@ -66,7 +67,7 @@ enum SettingsFile {
         return text
     }
 
-    /// The bytes of a file that the settings name (a certificate), for whoever needs them.
+    /// The bytes of a file that the settings name (a certificate), for callers that need them.
     static func bytes(
         ofFileAt path: String, key: String
     ) throws(ConfigurationError) -> [UInt8] {
@@ -121,7 +122,7 @@ enum SettingsFile {
 /// A settings file as YAML nodes that still know their lines.
 ///
 /// Nothing is resolved to YAML's own types: `key_id: 0123` and `revocation: off` stay the text
-/// that stands in the file, and each setting reads its own kind of value from that text.
+/// that is in the file, and each setting reads its own kind of value from that text.
 enum YAMLDocument {
     /// The root of the only document in `text`; `nil` when there is none.
     static func root(of text: String, file: String) throws(ConfigurationError) -> Node? {
@@ -160,7 +161,7 @@ enum YAMLDocument {
         text.prefix(offset).filter { $0 == "\n" }.count + 1
     }
 
-    /// Names the line of the second key where it is written in block style, else of the first.
+    /// Names the line of the second key where it is written in block style, otherwise of the first.
     private static func duplicate(
         _ key: String, firstLine: Int, in text: String, file: String
     ) -> ConfigurationError {

@@ -60,7 +60,7 @@ extension TableMapping {
         return columns
     }
 
-    /// One column of the company's cannot be two of ours.
+    /// One column of the company's cannot be two of trueup's.
     private func refuseDoubles(_ value: SettingsValue) throws(ConfigurationError) {
         var seen: Set<String> = []
         let named =
@@ -239,7 +239,7 @@ extension SettingsValue {
         return constants
     }
 
-    /// Keys that are no settings, with their values.
+    /// Keys that are not settings, with their values.
     private func members() throws(ConfigurationError) -> [(key: String, value: SettingsValue)] {
         guard case .mapping(let pairs) = node else {
             throw error("must be keys and values")
@@ -273,7 +273,7 @@ enum FormWord: String, CaseIterable {
 }
 
 extension SettingsMapping {
-    /// The form of a column of ours; for times it must be stated.
+    /// The form of a column of trueup's; for times it must be stated.
     func form(
         of field: SubscriptionField, hasWords: Bool
     ) throws(ConfigurationError) -> ColumnForm {
@@ -345,7 +345,7 @@ extension SettingsValue {
     }
 }
 
-/// Where the rules of zones stand.
+/// The folder with the rules of time zones.
 private enum ZoneFiles {
     static let folder = "/usr/share/zoneinfo/"
     static let mostBytes = 1 << 20

@@ -6,7 +6,7 @@ import Subscriptions
 /// Looks at the company's own table as a run would find it; reads only.
 struct CompanyChecks {
     let company: CompanySettings
-    /// Whether some job writes: then rights to write are needed, too.
+    /// Whether some job writes: then rights to write are needed as well.
     let writes: Bool
 
     static let rowsShown = 3
@@ -207,7 +207,7 @@ struct RowChecks {
     let apps: [AppIdentity]
     let jobs: [JobSettings]
     let settingsFile: String
-    /// Whether the rows stand in a table of the company's own, which a run reads.
+    /// Whether the rows are in a table of the company's own, which a run reads.
     var areCopied = false
 
     /// One line for each app and environment that the rows name.
@@ -240,7 +240,7 @@ struct RowChecks {
                 "add that app to apps in \(settingsFile), or correct its bundle_id or "
                 + "environment there or in the rows"
             guard !judged.isEmpty else {
-                // Such a run ends, too, but only once Apple has accepted the key.
+                // Such a run ends as well, but only once Apple has accepted the key.
                 return .failed(
                     "rows", nil, detail + ", which is not configured; no row can be checked",
                     fix: fix, stopped.isEmpty ? .incomplete : .guarded)
@@ -271,11 +271,11 @@ extension JobSettings {
     }
 }
 
-/// Whether stored times look as if somebody's local time had been taken for UTC.
+/// Whether stored times look as if a local time had been stored as UTC.
 ///
-/// Apple's answer alone tells whether a row's `expires_date` is right. What shows without it is a row
-/// that is a time zone away from its own period in `transactions`, in most of such cases by the same
-/// offset; the run is protected by the guard `max_own_fault`.
+/// Apple's answer alone tells whether a row's `expires_date` is right. What shows without it is a
+/// row that is a time zone away from its own period in `transactions`, in most of such cases by the
+/// same offset; the run is protected by the guard `max_own_fault`.
 package enum TimeZoneCheck {
     /// Fewer rows may differ by chance, as after an extension of some hours.
     private static let leastRows = 5

@@ -69,7 +69,7 @@ extension JobSettings {
 
 /// The books of the quota for a command that leaves the database as it is.
 ///
-/// Its few calls are noted one by one in a file beside the database.
+/// Its few calls are noted one by one in a file next to the database.
 struct DoctorQuota: QuotaBook {
     let store: SQLiteStore
     let app: AppIdentity
@@ -95,7 +95,7 @@ struct DoctorQuota: QuotaBook {
     func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {}
 }
 
-/// Whether those who are told of a run could be told; nothing is sent.
+/// Whether the receivers of messages could be reached; nothing is sent.
 struct ReceiverChecks {
     let settings: Settings
     let invocation: Invocation
@@ -133,7 +133,7 @@ struct ReceiverChecks {
         return .ok("message", nil, messenger.description)
     }
 
-    /// A run warns, and the collector goes on with old figures.
+    /// A run warns, and the collector keeps the old figures.
     private var metrics: Diagnosis? {
         guard let directory = settings.metricsDirectory else { return nil }
         guard let reason = FileSystemFacts.obstacle(toFilesIn: directory) else {

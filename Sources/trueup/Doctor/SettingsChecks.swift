@@ -5,8 +5,10 @@ import Subscriptions
 enum SettingsChecks {
     /// - Parameters:
     ///   - settings: As they were read.
-    ///   - names: The jobs to check, as `trueup run` takes them; empty for every job beside the settings.
-    /// - Returns: A finding for the settings, one for the jobs or one for each that cannot be used, and the others.
+    ///   - names: The jobs to check, as `trueup run` takes them; empty for every job next to the
+    ///     settings.
+    /// - Returns: A finding for the settings, one for the jobs or one for each that cannot be used,
+    ///   and the others.
     static func all(
         of settings: Settings, jobs names: [String] = []
     ) -> (diagnoses: [Diagnosis], jobs: [JobSettings]) {

@@ -11,7 +11,7 @@ struct StorageChecks {
     let jobs: [JobSettings]
     let now: Timestamp
 
-    /// The opened store too, for whoever needs a stored id.
+    /// The opened store as well, for checks that need a stored id.
     func all() async -> (diagnoses: [Diagnosis], store: SQLiteStore?) {
         let (database, store) = await self.database()
         let disk = await SpaceChecks(settings: settings, jobs: jobs, now: now).diagnosis(of: store)
@@ -114,7 +114,8 @@ struct StorageChecks {
                 fix: "move away what is there, give this user the right to write there, or change "
                     + "report.directory", .cannotCreate)
         }
-        // A run says so, too, and goes on. Beside a table of the company's own stands a ledger to compare with.
+        // A run says so as well, and continues. Next to a table of the company's own is a
+        // ledger to compare with.
         if let store, settings.company.table == nil,
             (try? Restoration.lostHead(of: store, provenIn: directory)) != nil
         {
@@ -130,7 +131,7 @@ struct StorageChecks {
         return .ok("reports", nil, directory + (isThere ? " can be written" : " can be created"))
     }
 
-    /// Whether a run that tells of itself holds the lock.
+    /// Whether a run that reports its progress holds the lock.
     private var runGoesOn: Bool {
         let path = settings.databasePath
         guard let holder = SQLiteStore.lockHolder(ofDatabaseAt: path) else { return false }
@@ -169,7 +170,7 @@ package struct SpaceForecast: Hashable, Sendable {
         package var firstFills = 0
         /// Periods of each that are taken in: none where no history is read.
         package var periods = 0.0
-        /// Other rows that are asked about; nearly all of them agree.
+        /// Other rows that are checked; nearly all of them agree.
         package var known = 0
         /// Rows whose notifications are read for the first time, which are those of a month.
         package var firstRecovered = 0
@@ -268,7 +269,7 @@ struct SpaceChecks {
                 "\(disk.free >> 20) MiB free at \(disk.place), and a run of \(job) is expected to "
                     + "need \(bytes >> 20) MiB", fix: "make room before that run")
         }
-        // A pass keeps its findings and evidence beside the rows until it is concluded.
+        // A pass keeps its findings and evidence next to the rows until it is concluded.
         let attributes = try? FileManager.default.attributesOfItem(atPath: settings.databasePath)
         let database = (attributes?[.size] as? UInt64) ?? 0
         if least.free < max(FileSystemFacts.comfortableFreeBytes, database) {
@@ -359,7 +360,7 @@ enum FileSystemFacts {
         return overflow ? .max : bytes
     }
 
-    /// Which file system holds it; `nil` where nothing stands.
+    /// Which file system holds it; `nil` where there is nothing.
     static func device(of path: String) -> UInt64? {
         var facts = stat()
         return unsafe stat(path, &facts) == 0 ? UInt64(facts.st_dev) : nil
@@ -414,7 +415,7 @@ enum FileSystemFacts {
         return unsafe String(cString: resolved)
     }
 
-    /// Whether something stands there that is no file.
+    /// Whether something is there that is not a file.
     static func isNoFile(_ path: String) -> Bool {
         var facts = stat()
         return unsafe stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG
@@ -478,7 +479,7 @@ package struct MountTable {
         return known.contains(type)
     }
 
-    /// Blanks stand in the table as three octal digits.
+    /// Blanks are in the table as three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         var text = String(field)
         for (escape, character) in [("\\040", " "), ("\\011", "\t"), ("\\134", "\\")] {

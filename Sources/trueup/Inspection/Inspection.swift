@@ -26,7 +26,7 @@ enum Inspection {
         self = .payload(await inspector.inspect(text, as: kind), isAlone: kind != nil)
     }
 
-    /// Nothing can be judged with a root that is no certificate.
+    /// Nothing can be checked with a root that is not a certificate.
     init(refused error: JSONWebSignatureError, kind: PayloadKind?) {
         let detail = "nothing is trusted: \(error.detail)"
         self = .payload(
@@ -78,7 +78,7 @@ enum Inspection {
 
 /// `inspect --json`: one object on one line; payloads keep every text and number as received.
 ///
-/// Written member by member, because `CanonicalJSON` would spell a payload anew.
+/// Written member by member, because `CanonicalJSON` would spell a payload again.
 enum InspectionJSON {
     private typealias Members = [(name: String, value: String)]
 
@@ -121,7 +121,7 @@ enum InspectionJSON {
             let places = Dictionary(
                 answer.parts.enumerated().map { ($1.path, $0) },
                 uniquingKeysWith: { first, _ in first })
-            // Nobody signed this part; the JWS in it stand in `layers`.
+            // This part is not signed; the JWS in it are in `layers`.
             members.append(
                 (
                     "unsigned",
@@ -192,7 +192,7 @@ enum InspectionJSON {
 /// The values that `inspect` compares a payload with, and the roots that it trusts: from its
 /// options or from the settings.
 struct InspectionSetup {
-    /// A given root that is no certificate is a refusal of everything: a verdict, not an error.
+    /// A given root that is not a certificate is a refusal of everything: a verdict, not an error.
     let inspector: Result<PayloadInspector, JSONWebSignatureError>
     /// Remarks that the reader needs about the verdict, in sentences.
     private(set) var remarks: [String] = []
@@ -262,7 +262,7 @@ struct InspectionSetup {
 
 /// Reads what is to be inspected: any bytes, as they are.
 enum InspectionInput {
-    /// A history page is half a megabyte, an `evidence.jsonl` of a large night some tens.
+    /// A history page is half a megabyte, an `evidence.jsonl` of a large run some tens.
     static let maximumBytes = 256 << 20
 
     static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
@@ -280,7 +280,7 @@ enum InspectionInput {
         return try read(descriptor, named: file)
     }
 
-    /// Refuses what holds nothing but white space: no payload was there to judge.
+    /// Refuses what holds nothing but white space: no payload was there to check.
     ///
     /// - Throws: 65.
     static func refuseEmpty(_ bytes: [UInt8], from file: String) throws(CommandFailure) {

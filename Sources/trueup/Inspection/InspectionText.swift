@@ -2,7 +2,7 @@ import AppStoreServerAPI
 import JSONWebSignature
 import Subscriptions
 
-/// `inspect` for a person: the verdict first, then every layer unfolded where it stands.
+/// `inspect` for a person: the verdict first, then every layer unfolded in its place.
 struct InspectionText {
     let isColoured: Bool
     let isVerbose: Bool
@@ -242,7 +242,7 @@ enum FieldMeaning {
     }
 }
 
-/// A JSON value as an indented page: a member a line, meanings beside it, JWS unfolded in place.
+/// A JSON value as an indented page: a member a line, meanings next to it, JWS unfolded in place.
 struct InspectedPage {
     private static let widestName = 32
 

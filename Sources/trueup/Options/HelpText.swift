@@ -77,7 +77,7 @@ enum HelpText {
             .joined(separator: "\n\n")
     }
 
-    /// A title in capitals with the entries below it, or what stands before the first title.
+    /// A title in capitals with the entries below it, or what is before the first title.
     private struct Part {
         /// The text that the parser adds to the title of a group of commands.
         static let groupMark = " SUBCOMMANDS"

@@ -49,7 +49,7 @@ package struct Invocation {
         return invocation
     }
 
-    /// The width of a terminal, which may change while a command goes on.
+    /// The width of a terminal, which may change while a command is active.
     static func terminalColumns(of descriptor: Int32) -> Int? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -58,7 +58,8 @@ package struct Invocation {
         return Int(size.ws_col)
     }
 
-    /// Writes a line for people to the results, broken between words where the terminal is narrower.
+    /// Writes a line for people to the results, broken between words where the terminal is
+    /// narrower.
     ///
     /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
     /// - Throws: When the stream takes no more.
@@ -70,8 +71,8 @@ package struct Invocation {
     ///
     /// - Parameters:
     ///   - lines: May hold foreign text; whatever a terminal would obey is spelled out.
-    ///   - isColoured: Whether the lines have the program's own colours. Foreign text in such a line must be made
-    ///     plain before it is put in, or it could bring colours of its own.
+    ///   - isColoured: Whether the lines have the program's own colours. Foreign text in such a
+    ///     line must be made plain before it is put in, or it could bring colours of its own.
     /// - Throws: When the stream takes no more.
     func show(lines: [String], isColoured: Bool = false) throws(CommandFailure) {
         let plain = lines.map(isColoured ? PlainText.ofColoured : PlainText.of)
@@ -104,7 +105,7 @@ package struct Invocation {
         return TerminalLines.fitted(text, columns: columns)
     }
 
-    /// The wall clock, or that of a rehearsal: it starts at a chosen time and goes on from there.
+    /// The wall clock, or that of a rehearsal: it starts at a chosen time and continues from there.
     ///
     /// - Throws: 64 for a rehearsal, unless every app asks a server on this machine.
     func clock(

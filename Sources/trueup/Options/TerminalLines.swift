@@ -3,8 +3,8 @@ import Subscriptions
 
 /// Lines that are too long for a terminal, broken between words.
 ///
-/// A terminal breaks them anywhere. A command, which stands between grave accents, stays whole, so that it can
-/// be copied; so does a word that is longer than the terminal is wide.
+/// A terminal breaks them anywhere. A command, which is between grave accents, stays whole, so
+/// that it can be copied; so does a word that is longer than the terminal is wide.
 package enum TerminalLines {
     /// The narrowest terminal for which lines are broken.
     private static let leastColumns = 20
@@ -12,7 +12,8 @@ package enum TerminalLines {
     /// - Parameters:
     ///   - text: Lines, with or without colours.
     ///   - columns: The width of the terminal.
-    /// - Returns: The same words; what is broken goes on two columns further in than its line began.
+    /// - Returns: The same words; what is broken continues two columns further in than its line
+    ///   began.
     package static func fitted(_ text: String, columns: Int) -> String {
         guard columns >= leastColumns else { return text }
         return text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -113,8 +114,8 @@ enum HelpLines {
 
     /// Has the parser lay out no narrower help than it can.
     ///
-    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked which
-    /// status an error has.
+    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked
+    /// which status an error has.
     static func ensureWidth(in invocation: Invocation) {
         let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
         guard let columns = wished ?? invocation.outputColumns(), columns < leastColumns else {
@@ -126,7 +127,7 @@ enum HelpLines {
     /// A message of the parser, which writes a usage on one line, however many options it names.
     ///
     /// - Parameter message: A help text, or what is wrong with the arguments.
-    /// - Returns: The same words; the usage goes on below its first option.
+    /// - Returns: The same words; the usage continues below its first option.
     static func wrappingUsage(of message: String) -> String {
         message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             guard let title = ["USAGE: ", "Usage: "].first(where: line.hasPrefix) else {
@@ -241,10 +242,10 @@ package final class MemorySink: ByteSink {
 /// Foreign text made safe for a terminal: what moves the cursor, ends a line or reorders letters is
 /// spelled out, as `\u{1b}`.
 ///
-/// Everything that a command writes for people goes through here, in `Invocation`: ids of the table,
-/// names of files, values of reports, messages of servers.
+/// Everything that a command writes for people goes through here, in `Invocation`: ids of the
+/// table, names of files, values of reports, messages of servers.
 enum PlainText {
-    /// One line: an end of line inside it is spelled out, too.
+    /// One line: an end of line inside it is spelled out as well.
     static func of(_ text: String) -> String { shown(text, keeping: { _ in false }) }
 
     /// Lines of a file or of another program, which may be several.
@@ -321,7 +322,7 @@ final class TerminalFilter: ByteSink {
 
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         rest += bytes
-        // Up to the last line feed, whole characters stand.
+        // Up to the last line feed, all characters are whole.
         guard let end = rest.lastIndex(of: 0x0A) else { return }
         try writeOut(rest[...end])
         rest.removeSubrange(...end)

@@ -16,7 +16,7 @@ package struct MappingProposal: Sendable {
         self.url = url
     }
 
-    /// Names of columns that mean one of ours, the likeliest first, without underscores.
+    /// Names of columns that mean one of trueup's, the likeliest first, without underscores.
     private static let names: [(field: SubscriptionField, names: [String])] = [
         (
             .originalTransactionID,
@@ -65,7 +65,7 @@ package struct MappingProposal: Sendable {
     /// The tables that have the id, the likeliest first.
     ///
     /// That is the one with the most columns that are recognized; then a table, before views of it;
-    /// then one that holds an id once, before copies that somebody made of it.
+    /// then one that holds an id once, before copies of it.
     private var candidates: [CompanyTableDescription] {
         let ranked = tables.filter { Self.column(for: Self.names[0].names, in: $0) != nil }
             .enumerated().map { place, table in
@@ -121,7 +121,7 @@ package struct MappingProposal: Sendable {
         "active", "expired", "billing_retry", "grace_period", "revoked",
     ]
 
-    /// Words that stand there and are not among the proposed ones.
+    /// Words that are there and are not among the proposed ones.
     private var unknownWords: [String] {
         let unknown = statusWords.filter { !Self.commonWords.contains($0) && !$0.isEmpty }
         guard !unknown.isEmpty else { return [] }
@@ -132,7 +132,7 @@ package struct MappingProposal: Sendable {
         ]
     }
 
-    /// Where the job's own books are to be: beside the table, where that is on a server.
+    /// Where the job's own books are to be: next to the table, where that is on a server.
     private var books: String {
         PostgresAddress.isURL(url)
             ? "  # books: postgres:\(BooksPlace.defaultName)  # trueup's database, in the schema trueup of "

@@ -1,4 +1,4 @@
-/// The settings file that `trueup init` writes: it is read as it stands, and has to be filled in.
+/// The settings file that `trueup init` writes: it is read as it is, and has to be filled in.
 ///
 /// What has no default and is not required is commented out.
 package enum SettingsTemplate {
@@ -45,7 +45,7 @@ extension CommentedYAML {
     }
 }
 
-/// The lines of a settings or job file, with what each setting means beside it.
+/// The lines of a settings or job file, with what each setting means next to it.
 struct CommentedYAML {
     private(set) var text: String
     /// Where comments begin, and how far they go.
@@ -55,7 +55,7 @@ struct CommentedYAML {
 
     mutating func gap() { text += "\n" }
 
-    /// A line `key: value  # comment` behind a margin; a long comment goes on below itself.
+    /// A line `key: value  # comment` behind a margin; a long comment continues below itself.
     mutating func line(margin: String = "", _ key: String, _ value: String?, comment: String?) {
         var line = margin + key + ":" + (value.map { " " + $0 } ?? "")
         guard let comment else {
@@ -167,7 +167,7 @@ package enum JobTemplates {
 
 /// Puts a job file together from lines that are checked against the declared settings by a test.
 enum JobTemplate {
-    /// A key of a job file and what stands there.
+    /// A key of a job file and what is there.
     struct Line {
         /// For example `guards.max_changes`.
         let path: String

@@ -9,8 +9,8 @@ import Subscriptions
 
 /// The parts that are needed to ask Apple about one app: its key, its roots, and open transports.
 ///
-/// It is opened before a run takes its lock, so that settings that cannot work fail at once. The store
-/// and the log come later, and are given to `appStore`.
+/// It is opened before a run takes its lock, so that settings that cannot work fail at once. The
+/// store and the log come later, and are given to `appStore`.
 struct AppConnection {
     private let app: AppSettings
     private let roots: TrustedRoots
@@ -31,7 +31,7 @@ struct AppConnection {
     }
 
     /// - Parameters:
-    ///   - deadline: until when to go on trying.
+    ///   - deadline: until when to continue trying.
     ///   - maxOutage: how long an endpoint that does not work is waited for.
     ///   - store: whose processes share the quota.
     ///   - calls: the calls of all workers, where several share the quota.
@@ -69,7 +69,7 @@ struct AppConnection {
     ///   - revocationAnswers: what earlier runs learned of certificates.
     ///   - wallClock: the present.
     /// - Returns: Apple's answers about the app, as the run asks for them.
-    /// - Throws: an error of ours, where the marks of Apple's certificates cannot be read.
+    /// - Throws: an error of trueup's, where the marks of Apple's certificates cannot be read.
     func appStore(
         asking requests: PacedRequests, keeping revocationAnswers: any OCSPResponseCache,
         wallClock: @escaping @Sendable () -> Timestamp
@@ -127,7 +127,8 @@ struct AppConnection {
 }
 
 extension QuotaRates {
-    /// How many calls may be made about an app: the rate that is set, or the share of Apple's limits.
+    /// How many calls may be made about an app: the rate that is set, or the share of Apple's
+    /// limits.
     static func allowed(by app: AppSettings) -> QuotaRates {
         if let rate = app.requestsPerSecond { return .uniform(requestsPerSecond: rate) }
         return .documented(environment: app.identity.environment, share: app.quotaShare)
@@ -209,7 +210,8 @@ struct RevocationConnection {
         settings.totalTimeoutMilliseconds = Self.totalTimeoutMilliseconds
         settings.bodyLimitBytes = RevocationLimits.answerBytes
         settings.headLimitBytes = Self.headLimitBytes
-        // The address stands in a certificate: Apple's never leads to this machine, a rehearsal's always does.
+        // The address is in a certificate: Apple's never leads to this machine, a rehearsal's
+        // always does.
         settings.reach = app.trustedRoots == [.apple] ? .plainElsewhere : .plain
         do throws(HTTPTransportError) {
             settings.proxy = try app.proxy.map { proxy throws(HTTPTransportError) in

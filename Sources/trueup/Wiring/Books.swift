@@ -4,8 +4,8 @@ import ReportAudit
 import SubscriptionStore
 import Subscriptions
 
-/// The job's own books where the settings put them: in a file, or on a server, of whose books the file
-/// is a copy to work on.
+/// The job's own books where the settings put them: in a file, or on a server, of whose books the
+/// file is a copy to work on.
 struct Books {
     private let path: String
     private let server: PostgresBooks?
@@ -13,7 +13,7 @@ struct Books {
 
     /// - Parameters:
     ///   - settings: Where the books are.
-    ///   - holder: Who works with them, for whoever is refused.
+    ///   - holder: Who works with them, for the message of a process that is refused.
     /// - Throws: `StoreError.schema` where this build has no such server.
     init(
         _ settings: Settings,
@@ -33,8 +33,8 @@ struct Books {
             name: name, holder: holder, machine: Self.place(ofCopyAt: path))
     }
 
-    /// Tells this machine's copy from every other one: containers may have a name and a path in common,
-    /// but not the folder.
+    /// Tells this machine's copy from every other one: containers may have a name and a path in
+    /// common, but not the folder.
     private static func place(ofCopyAt path: String) -> String {
         let folder = SettingsPath.directory(of: path)
         return RunningUser.host + ":" + FileSystemFacts.realPath(folder) + "/"
@@ -48,8 +48,8 @@ struct Books {
         server.map { BooksCopy(path: path, server: $0, whileAllowed: goesOn) }
     }
 
-    /// Opens the books of which nothing is changed; a copy of those on a server is made first, where
-    /// it is not of their state.
+    /// Opens the books of which nothing is changed; a copy of those on a server is made first,
+    /// where it is not of their state.
     ///
     /// - Parameter now: Since when the lock is held, for others to read.
     /// - Returns: The books.
@@ -62,10 +62,10 @@ struct Books {
     /// Opens the books to write; the caller has brought them up to date.
     ///
     /// - Parameters:
-    ///   - naming: Names the event that is told of a correction; `nil` where nobody is told.
+    ///   - naming: Names the event of a correction; `nil` where no receiver is configured.
     ///   - company: The company's own table.
     /// - Returns: The books.
-    /// - Throws: `StoreError.busy` where the books on a server are somebody else's.
+    /// - Throws: `StoreError.busy` where the books on a server are another process's.
     func openToWrite(
         naming: EventNaming? = nil, company: CompanyLink? = nil
     ) throws(StoreError) -> SQLiteStore {
@@ -80,7 +80,7 @@ struct Books {
     /// - Parameters:
     ///   - lock: Held by the caller.
     ///   - goesOn: Told how many rows of books on a server were read so far; `false` stops.
-    /// - Throws: `StoreError`; `.stopped` where it may not go on.
+    /// - Throws: `StoreError`; `.stopped` where it may not continue.
     func bringUpToDate(
         under lock: borrowing RunLock,
         whileAllowed goesOn: @escaping @Sendable (Int64) -> Bool = { _ in true }
@@ -102,7 +102,7 @@ struct Books {
     /// - Parameters:
     ///   - now: Since when the lock is held, for others to read.
     ///   - patience: How long to wait for a run before an earlier version is changed.
-    /// - Throws: `StoreError`, or `RunLockError` where a run of an earlier version goes on.
+    /// - Throws: `StoreError`, or `RunLockError` where a run of an earlier version is active.
     func bringUpToDate(at now: Timestamp, waitMilliseconds patience: Int) throws {
         if let copy, try !copy.isCurrent() { try bring(copy, upToDateAt: now) }
         guard try SQLiteStore.needsBringingUpToDate(at: path) else { return }
@@ -114,12 +114,12 @@ struct Books {
         _ = consume lock
     }
 
-    /// Makes the books where there are none; those of a file are put on the server that the settings
-    /// name, where none stand there.
+    /// Makes the books where there are none; those of a file are put on the server that the
+    /// settings name, where none are there.
     ///
     /// - Parameter lock: Held by the caller.
-    /// - Returns: What was put back of the schema of books that are there, in words; and whether they
-    ///   are new on their server, `nil` for those of a file.
+    /// - Returns: What was put back of the schema of books that are there, in words; and whether
+    ///   they are new on their server, `nil` for those of a file.
     /// - Throws: `StoreError`.
     func create(
         under lock: borrowing RunLock
@@ -140,14 +140,14 @@ struct Books {
     ///
     /// - Parameter mayWrite: Whether it would write them.
     /// - Returns: A sentence for who runs it; `nil` for nothing.
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where the server does not answer.
     func obstacle(mayWrite: Bool) throws(StoreError) -> String? {
         try server?.obstacle(mayWrite: mayWrite)
     }
 
-    /// Who writes the books on a server from another machine now; `nil` for nobody.
+    /// Who writes the books on a server from another machine now; `nil` for none.
     ///
-    /// - Throws: `StoreError` where nobody answers.
+    /// - Throws: `StoreError` where the server does not answer.
     func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try server?.holderElsewhere()
     }
@@ -168,7 +168,7 @@ struct Books {
         }
     }
 
-    /// Lets other machines write the books on a server; for whoever holds the lock of the copy.
+    /// Lets other machines write the books on a server; for the holder of the lock of the copy.
     func release() { server?.release() }
 
     /// Releases trueup's database for commands that may work next to a run of this machine, which
@@ -178,7 +178,7 @@ struct Books {
         server.release()
     }
 
-    /// A run of this machine that goes on has the copy as the books are, or is about to.
+    /// An active run of this machine has the copy as the books are, or is about to.
     private func bring(_ copy: BooksCopy, upToDateAt now: Timestamp) throws {
         do {
             let lock = try RunLock.acquire(
@@ -210,7 +210,7 @@ extension PostgresBooks: BooksServer {
 extension PostgresBooksReading: BooksReading {}
 
 /// Books of the company's own table that were put back to an earlier state: the corrections since
-/// then are taken over from the ledger beside the table, and the reports show what became of them.
+/// then are imported from the ledger next to the table, and the reports show what became of them.
 ///
 /// An entry that a report shows is not reported again, and the payloads that it rests on come back
 /// from that report. What no report shows is reported by the next run; where its payloads are gone
@@ -230,7 +230,7 @@ struct BooksBehind {
     /// Notes what reports show of entries that the books do not know to be reported.
     ///
     /// - Parameters:
-    ///   - store: The books, which have taken over what the company's ledger has.
+    ///   - store: The books, which have imported what the company's ledger has.
     ///   - started: When the run began, by its own clock; `nil` outside of a run.
     /// - Returns: What a run says of it; `nil` where the books lacked nothing.
     /// - Throws: `StoreError` when the books cannot be read or written.
@@ -245,8 +245,8 @@ struct BooksBehind {
         var counts = Counts()
         var noticed = started ?? Timestamp(unixMilliseconds: 0)
         while let last = page.last?.entry.number {
-            // Not before a correction was written: then its payload was still there. And by no other
-            // clock than the run's, whose report is held against it.
+            // Not before a correction was written: then its payload was still there. And by no
+            // other clock than the run's, whose report is held against it.
             noticed = page.map(\.entry.writtenAt).reduce(noticed, max)
             let time = noticed
             let recovered = page.compactMap { unreported in

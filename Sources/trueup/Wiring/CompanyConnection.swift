@@ -9,7 +9,7 @@ enum CompanyConnection {
     /// - Parameters:
     ///   - company: What the settings say of it.
     ///   - path: The books, which must be there: entries in another database carry their identity.
-    /// - Returns: `nil` where the rows stand in our own table.
+    /// - Returns: `nil` where the rows are in our own table.
     /// - Throws: `StoreError` where this build has no such database.
     static func link(
         _ company: CompanySettings, booksAt path: String
@@ -63,7 +63,7 @@ extension Policy {
 }
 
 extension CompanySettings {
-    /// How old the copy in the books is; `nil` where the rows stand in our own table.
+    /// How old the copy in the books is; `nil` where the rows are in our own table.
     ///
     /// - Parameter store: The books.
     /// - Returns: Without a time before the first reading.
@@ -97,21 +97,21 @@ extension PostgresSchema: CompanySchema {}
 
 /// The beginning of a run whose rows are in a table of the company's own.
 struct CompanyStart {
-    /// `nil` where the rows stand in our own table, or theirs could not be opened.
+    /// `nil` where the rows are in our own table, or theirs could not be opened.
     private(set) var link: CompanyLink?
     /// `nil` where there is nothing to share.
     private(set) var workers: WorkerLeases?
     private(set) var calls = WorkerCalls()
-    /// Where all workers see the run; `nil` where nobody else would look.
+    /// Where all workers see the run; `nil` where there are no other workers.
     private(set) var register: WorkerRuns?
     /// The reason why the run cannot begin: it is reported as one that ends with this.
     private(set) var obstacle: StoreError?
 
     /// - Parameters:
     ///   - run: Whose books are there.
-    ///   - holder: Who works, for whoever is refused.
-    /// - Throws: `StoreError.busy` where another worker is at one of the apps: as with the lock, that
-    ///   is its run then.
+    ///   - holder: Who works, for the message of a process that is refused.
+    /// - Throws: `StoreError.busy` where another worker is at one of the apps: as with the lock,
+    ///   that is its run then.
     init(for run: PreparedRun, holder: String) throws(StoreError) {
         let session: SharedSession?
         do throws(StoreError) {
@@ -148,14 +148,14 @@ struct CompanyReading {
 extension RunSession {
     /// Makes the copy in the books as the company's table is now.
     ///
-    /// A copy that is not whole is never judged by: rows that were not reached would look missing.
+    /// A copy that is not whole is never checked by: rows that were not reached would look missing.
     ///
     /// - Parameters:
     ///   - start: How the run began.
     ///   - store: The books.
     ///   - now: When.
     ///   - stop: What a signal asks for.
-    ///   - terminal: Who is told how far it is.
+    ///   - terminal: Shows how far it is.
     /// - Returns: What was read, or why nothing was: the run is begun and reported all the same.
     /// - Throws: What the books themselves have against it.
     func readCompanyTable(
@@ -164,7 +164,7 @@ extension RunSession {
     ) async throws -> CompanyReading {
         var reading = await copy(start, into: store, at: now, until: stop, telling: terminal)
         guard run.settings.company.table != nil else { return reading }
-        // Also where the reading failed later: what was taken over must not be reported twice.
+        // Also where the reading failed later: what was imported must not be reported twice.
         reading.notice = try await BooksBehind(settings: run.settings)
             .catchUp(store, at: run.header.started)
         return reading

@@ -7,11 +7,11 @@ package import SubscriptionStore
 package import Subscriptions
 import Synchronization
 
-/// A run as a value, before anything is opened or written: what it does, what it is recorded as, and
-/// whether it asks Apple.
+/// A run as a value, before anything is opened or written: what it does, what it is recorded as,
+/// and whether it asks Apple.
 ///
-/// `run` and `check` prepare it from a job's settings, `apply` from a stored plan, and `undo` from an
-/// earlier run. `RunSession` performs all of them alike.
+/// `run` and `check` prepare it from a job's settings, `apply` from a stored plan, and `undo` from
+/// an earlier run. `RunSession` performs all of them alike.
 struct PreparedRun {
     let settings: Settings
     var job: ReconciliationJob
@@ -25,15 +25,15 @@ struct PreparedRun {
     let maxOutage: Duration
     /// The company's programs that it starts.
     let hooks: JobHooks
-    /// The job whose need is forecast; `nil` where rows are left out, or nothing is judged.
+    /// The job whose need is forecast; `nil` where rows are left out, or nothing is checked.
     let forecastedJob: JobSettings?
     /// Whether it does what its job file says, with every row of its apps.
     ///
-    /// Metrics, messages and pings are about such runs: one for some apps alone is its worker's whole
-    /// night.
+    /// Metrics, messages and pings are about such runs: one for some apps alone is its worker's
+    /// whole run.
     var isWholeRun = false
-    /// Whether a run that ended so needs nobody: a job that only reads notifications may have no row
-    /// to judge, and then nothing had been missed.
+    /// Whether a run that ended so needs no person: a job that only reads notifications may have no
+    /// row to check, and then nothing had been missed.
     func isWell(_ status: ExitStatus) -> Bool {
         status == .ok || status == .empty && !job.steps.contains(.walk)
     }
@@ -56,7 +56,7 @@ struct PreparedRun {
         trust = try settings.apps.map(AppTrust.init)
         maxOutage = .milliseconds(limits.maxOutageMilliseconds)
         hooks = limits.hooks
-        // An id that one environment does not know is asked about in the other one of the bundle.
+        // An id that one environment does not know is checked in the other one of the bundle.
         let bundles = Set(header.apps.map(\.bundleID))
         askedApps =
             asksApple ? settings.apps.filter { bundles.contains($0.identity.bundleID) } : []
@@ -64,7 +64,7 @@ struct PreparedRun {
         limits.mode = job.mode
         forecastedJob =
             job.planSource == .judgement && !job.narrowing.isNarrowed ? limits : nil
-        // A ledger entry of a narrowed run, or one that rests on another root, says so for ever.
+        // A ledger entry of a partial run, or one that rests on another root, says so for ever.
         var header = header
         let roots = trust.flatMap(\.reportedRoots).uniqued()
         let notices = header.narrowing + [roots.notice].compactMap(\.self)
@@ -168,7 +168,7 @@ extension PreparedRun {
     }
 }
 
-/// `apply` and `undo`: corrections that are known before the run, so that nothing is judged.
+/// `apply` and `undo`: corrections that are known before the run, so that nothing is checked.
 extension PreparedRun {
     /// Works off a stored plan.
     ///
@@ -211,8 +211,8 @@ extension PreparedRun {
         header.job = name
         header.coversEveryRow = false
         header.judgesRows = false
-        // Only a canary is looked at a second time at Apple; an earlier run may have written one and
-        // ended before that.
+        // Only a canary is checked a second time at Apple; an earlier run may have written one
+        // and ended before that.
         let asksApple =
             try job.canary != nil
             || Books(settings).openToRead(at: invocation.now())
@@ -237,7 +237,7 @@ extension JobSettings {
 }
 
 extension Coverage {
-    /// Which rows a job file asks about.
+    /// Which rows a job file checks.
     fileprivate init(_ job: JobSettings) {
         switch job.coverage {
         case .full: self = .full
@@ -252,7 +252,7 @@ extension Coverage {
 }
 
 extension ReconciliationJob {
-    /// A job without steps: what judging, guarding and recovering depend on.
+    /// A job without steps: what checking, guarding and recovering depend on.
     fileprivate init(_ job: JobSettings, mode: RunMode, settings: Settings, now: Timestamp) {
         self.init(
             name: job.name, steps: [], mode: mode, failOn: nil,
@@ -351,12 +351,12 @@ final class BegunRun: Sendable {
 
     /// Returns the account of the run; `nil` where it did not begin.
     ///
-    /// A correction in a table of the company's own may be committed there before the ledger has it,
-    /// so their number is not known then.
+    /// A correction in a table of the company's own may be committed there before the ledger has
+    /// it, so their number is not known then.
     ///
     /// - Parameters:
     ///   - header: Of the run.
-    ///   - isOwnTable: Whether the rows stand in a table of the company's own.
+    ///   - isOwnTable: Whether the rows are in a table of the company's own.
     ///   - inspection: The command that shows what the run wrote.
     /// - Returns: Its number of corrections as well as it is known.
     func account(

@@ -14,7 +14,8 @@ struct Restoration {
     /// Returns the first notice of a run where the newest report proves entries of the ledger that
     /// the database does not have; `nil` where it has them.
     ///
-    /// All reports are read in that case only: a run must not take longer the more nights came before it.
+    /// All reports are read in that case only: a run must not take longer the more runs came
+    /// before it.
     func notice(of store: SQLiteStore) throws -> String? {
         let directory = settings.reportDirectory
         guard try lostHead(of: store) != nil else { return nil }
@@ -28,7 +29,8 @@ struct Restoration {
             + "verify\" reports tampering."
     }
 
-    /// Has every row looked at again where the newest report proves what the database does not have.
+    /// Has every row checked again where the newest report proves what the database does not
+    /// have.
     func lookAtEveryRowAgain(in store: SQLiteStore) async throws {
         guard let lost = try lostHead(of: store) else { return }
         try await store.lookAtEveryRowAgain(afterLossOf: lost, at: invocation.now())
@@ -184,7 +186,7 @@ struct Restoration {
     }
 }
 
-/// A run that looks at no row: its report holds nothing but what it declares.
+/// A run that checks no row: its report holds nothing but what it declares.
 private struct DeclaringRun: RunRecord {
     let header: RunHeader
     let ended: Timestamp
@@ -225,14 +227,14 @@ extension SQLiteRunRecord: RunRecord {}
 struct EarlierReports {
     /// The reports that the folder lacks.
     struct Missing {
-        /// SHA-256 of the newest missing report's manifest, on which the chain goes on; `nil` where
-        /// it was published elsewhere and older ones stand here.
+        /// SHA-256 of the newest missing report's manifest, on which the chain continues; `nil`
+        /// where it was published elsewhere and older ones are here.
         var manifest: String?
         /// The notice of a run about it.
         var notice: String
     }
 
-    /// How many of the newest runs are looked at: those that were killed before their report was
+    /// How many of the newest runs are checked: those that were killed before their report was
     /// published have noted none.
     private static let lookedAt = 8
 

@@ -10,12 +10,13 @@ import Synchronization
 
 /// Takes the orders that people give a running job, and says so in its terminal and its log.
 ///
-/// It looks for orders when it is told to, once a second; the pace of the calls asks it before each.
+/// It looks for orders when it is told to, once a second; the pace of the calls asks it before
+/// each.
 final class RunControl: Sendable {
     private let file: RunOrdersFile
     private let terminal: ProgressLine
     private let logger: Logger
-    /// How to go on, as it is typed.
+    /// How to continue, as it is typed.
     private let resumption: String
     private let now: @Sendable () -> Timestamp
     private let state: Mutex<State>
@@ -61,7 +62,7 @@ final class RunControl: Sendable {
         }
     }
 
-    /// Reads the orders anew.
+    /// Reads the orders again.
     func look() {
         let before = orders
         change(to: file.read(forRun: before.runID, process: before.process))
@@ -74,7 +75,7 @@ final class RunControl: Sendable {
         if let throttle = before.throttle { logEnd(of: throttle) }
     }
 
-    /// Nobody's orders hold any longer.
+    /// No order holds any longer.
     func end() { file.remove() }
 
     private func change(to orders: RunOrders) {
@@ -144,7 +145,7 @@ extension RunOrders.Throttle {
 
 /// Looks once a second at what people order, and tells other terminals how far the running job is.
 ///
-/// Both go through files beside the database.
+/// Both go through files next to the database.
 final class RunWatch: Sendable {
     private struct State {
         var isReporting = false
@@ -186,7 +187,7 @@ final class RunWatch: Sendable {
 
     /// Tells until the task is cancelled.
     func goOn() async {
-        // Beside it: where the books are on a server, that may not answer.
+        // Next to it: where the books are on a server, that may not answer.
         async let quotas: Void = noteQuotas()
         while !Task.isCancelled {
             control.look()
@@ -208,7 +209,7 @@ final class RunWatch: Sendable {
         state.withLock { $0.isReporting = true }
     }
 
-    /// Takes the files away; nothing is told afterwards.
+    /// Removes the files; nothing is reported afterwards.
     func end() {
         state.withLock { state in
             guard !state.hasEnded else { return }
@@ -260,7 +261,7 @@ extension LiveRun {
     }
 }
 
-/// The run of a job that goes on now, for commands that order it to do something.
+/// The active run of a job, for commands that order it to do something.
 struct RunningJob {
     let live: LiveRun
     private let file: RunOrdersFile
@@ -268,7 +269,8 @@ struct RunningJob {
     /// - Parameters:
     ///   - name: The job, as it was started.
     ///   - settings: Where its database is.
-    /// - Throws: 5 where no run of it goes on, 75 where a run does not say yet of which job it is.
+    /// - Throws: 5 where no run of it is active, 75 where a run does not say yet of which job it
+    ///   is.
     init(named name: String, settings: Settings) throws {
         let database = settings.databasePath
         guard let lock = SQLiteStore.lockHolder(ofDatabaseAt: database) else {
@@ -328,8 +330,8 @@ extension CommonOptions {
 
 /// Turns SIGHUP, SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
 ///
-/// What is under way may be the end of a run over millions of rows, or its report. A process that is
-/// killed at any moment loses nothing, so one that does not end by itself soon is ended.
+/// What is under way may be the end of a run over millions of rows, or its report. A process that
+/// is killed at any moment loses nothing, so one that does not end by itself soon is ended.
 ///
 /// A hang-up that was ignored before stays so: `nohup` asks for that.
 final class SignalWatch {

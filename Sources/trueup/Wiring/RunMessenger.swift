@@ -8,15 +8,15 @@ import Subscriptions
 
 /// Sends the message of a run, once it has ended.
 ///
-/// None of it changes a run: each receiver has a few seconds and is tried once, and what could not be
-/// reached is said in a warning. In a rehearsal only this machine is told: by a webhook on it, or by a
-/// program that the settings name in place of the usual sendmail.
+/// None of it changes a run: each receiver has a few seconds and is tried once, and what could not
+/// be reached is said in a warning. In a rehearsal only this machine gets it: by a webhook on it,
+/// or by a program that the settings name in place of the usual sendmail.
 struct RunMessenger {
     private let settings: MessageSettings
     private let isRehearsal: Bool
     private let invocation: Invocation
 
-    /// How long a receiver may take; both are told at once.
+    /// How long a receiver may take; both get it at once.
     private static let limit = Duration.seconds(5)
 
     /// - Parameters:
@@ -28,7 +28,7 @@ struct RunMessenger {
         self.invocation = invocation
     }
 
-    /// Whether anybody is told of a run that needs somebody, or nobody.
+    /// Whether receivers get a message about a run that needs a person, or about any run.
     private func isTold(isWell: Bool) -> Bool {
         switch settings.occasion {
         case .problems: !isWell
@@ -37,11 +37,11 @@ struct RunMessenger {
         }
     }
 
-    /// Tells everybody.
+    /// Sends the message to every receiver.
     ///
     /// - Parameters:
     ///   - message: Of the run.
-    ///   - isWell: Whether the run needs nobody.
+    ///   - isWell: Whether the run needs no person.
     /// - Returns: Who could not be told, in sentences.
     func send(_ message: RunMessage, isWell: Bool) async -> [String] {
         guard isTold(isWell: isWell) else { return [] }
@@ -60,7 +60,7 @@ struct RunMessenger {
         return problems
     }
 
-    /// Finds what would keep the receivers from being told, without telling them anything.
+    /// Finds what would prevent a delivery, and delivers nothing.
     ///
     /// - Throws: 77 or 78, with what to do.
     func check() throws {
@@ -173,7 +173,7 @@ struct RunMessenger {
         let environment: [String: String]
     }
 
-    /// `nil` where nobody gets mail, or a rehearsal would send it by the usual way.
+    /// `nil` where no address gets mail, or a rehearsal would send it by the usual way.
     private var mailer: Mailer? {
         guard !settings.recipients.isEmpty, settings.sendmail != nil || !isRehearsal else {
             return nil
@@ -211,7 +211,7 @@ struct EventNotifier {
     /// - Parameters:
     ///   - settings: the receiver.
     ///   - isVerbose: whether what a command prints is shown.
-    ///   - invocation: variables of this process, and the clock by which a receiver judges the age
+    ///   - invocation: variables of this process, and the clock by which a receiver checks the age
     ///     of a signature; never a rehearsal's.
     /// - Throws: 77 or 78 for a secret, a root or a command that cannot be used.
     init(_ settings: NotifySettings, isVerbose: Bool, in invocation: Invocation) throws {
@@ -316,9 +316,9 @@ enum ProgramFile {
 
 /// Calls the addresses of the settings when a run begins and when it has ended.
 ///
-/// None of it changes a run or holds it up: each call has a few seconds, runs beside the work, and is
-/// made once. What could not be reached is said in a warning at the end. In a rehearsal only addresses
-/// of this machine are called: it must not be taken for a night.
+/// None of it changes a run or holds it up: each call has a few seconds, runs alongside the work,
+/// and is made once. What could not be reached is said in a warning at the end. In a rehearsal only
+/// addresses of this machine are called: it must not be taken for a run.
 struct RunPings: Sendable {
     private let settings: PingSettings
     private let job: String
@@ -332,8 +332,8 @@ struct RunPings: Sendable {
 
     /// Says that a run has begun.
     ///
-    /// - Parameter run: A whole run of a job, or of a worker's apps; others, such as a `check` by hand,
-    ///   call nobody, or they would hide that a night is missing.
+    /// - Parameter run: A whole run of a job, or of a worker's apps; others, such as a `check` by
+    ///   hand, make no call, or they would hide that a nightly run is missing.
     init(of run: PreparedRun) {
         let isRehearsal = run.settings.apps.contains { $0.endpoint.isLoopback }
         var settings = isRehearsal ? run.settings.ping.onThisMachine : run.settings.ping
@@ -360,7 +360,7 @@ struct RunPings: Sendable {
 
     /// Says how the run has ended.
     ///
-    /// - Parameter isWell: Whether it needs nobody.
+    /// - Parameter isWell: Whether it needs no person.
     /// - Returns: What could not be reached, in sentences.
     func end(isWell: Bool) async -> [String] {
         let last = isWell ? settings.success : settings.failure

@@ -63,7 +63,8 @@ struct RunSession {
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
         let books = try Books(settings, holder: holder)
-        // Whoever has the folder keeps the books: they are not taken over by a run that cannot begin.
+        // The process that has the folder keeps the books: they are not taken by a run that cannot
+        // begin.
         if books.place != nil {
             try ReportFolderCheck.refuse(settings.reportDirectory, for: nil, at: since)
         }
@@ -83,7 +84,7 @@ struct RunSession {
         let store = try books.openToWrite(naming: eventNaming, company: start.link)
         let signals = SignalWatch(stop: stop) { terminal.say($0) }
 
-        // The report folder, and what is told of the run while it goes on.
+        // The report folder, and what follows the run while it is active.
         let database = ReportingDatabase(
             identity: try store.databaseIdentity(), path: settings.booksURL)
         let claim = try ReportFolderClaim.take(
@@ -112,7 +113,7 @@ struct RunSession {
         let missing = try EarlierReports(in: settings.reportDirectory).missing(from: store)
         folder.earlierManifest = missing?.manifest
         var gaps = [company.notice, missing?.notice].compactMap(\.self)
-        // What the books lack may only be to be taken over from the company's ledger.
+        // What the books lack may only be waiting to be imported from the company's ledger.
         if company.obstacle == nil {
             let restoration = Restoration(
                 settings: settings, holder: holder, invocation: invocation)
@@ -180,7 +181,7 @@ struct RunSession {
         return report
     }
 
-    /// Books on a server may be large: reading them counts for `max_duration`, too.
+    /// Books on a server may be large: reading them counts for `max_duration` as well.
     private func bring(
         _ books: Books, upToDateUnder lock: borrowing RunLock, telling terminal: ProgressLine
     ) throws {
@@ -423,7 +424,7 @@ extension RunSession {
     }
 
     /// Leaves the figures of a run that ended, and whose report could not be written or shown: with
-    /// the exit status of the process, which the books state, too, where there is no report.
+    /// the exit status of the process, which the books state as well, where there is no report.
     func leaveMetrics(
         ofRunWithout error: any Error, waits: WaitingTime, store: SQLiteStore,
         and calls: SharedCalls?
@@ -431,7 +432,7 @@ extension RunSession {
         let report = ErrorReport(error)
         let runID = run.header.runID
         if !ReportFolder.isPublished(runID, in: run.settings.reportDirectory) {
-            // Where this fails, too, the next run notes it.
+            // Where this fails as well, the next run notes it.
             try? await store.reportIsMissing(ofRun: runID, because: report.message)
         }
         guard var summary = try? store.runRecord(ofRun: runID).summary() else { return }
@@ -459,7 +460,8 @@ extension RunSession {
         }
     }
 
-    /// Tells people of a whole run, of all apps or of a worker's; of others somebody knows who gave the command.
+    /// Tells people of a whole run, of all apps or of a worker's; a person who starts another run
+    /// sees how it ends.
     func send(_ message: RunMessage) async {
         guard run.isWholeRun else { return }
         let messenger = RunMessenger(run.settings, in: invocation)
@@ -480,7 +482,7 @@ extension RunSession {
         standing.oldestCheck = overview.oldestCheck
         standing.owed = overview.owed
         if summary.header.isForAppsAlone {
-            // Other apps of these books have a night and a file of their own.
+            // Other apps of these books have a run and a file of their own.
             let apps = summary.header.apps
             standing.watermarks = overview.watermarks.filter { apps.contains($0.key) }
             (standing.owed, standing.oldestCheck) = try await store.pendingAndOldestCheck(of: apps)
@@ -489,7 +491,7 @@ extension RunSession {
         let use = HourlyUse(of: run.askedApps, in: store, and: calls, now: invocation.now) { app in
             QuotaRates.documented(environment: app.identity.environment, share: 1)
         }
-        // The other figures are not held back where the server cannot be asked.
+        // The other figures are not deferred where the server cannot be asked.
         standing.quota = ((try? await use.read()) ?? []).map {
             RunMetrics.QuotaUse(
                 app: $0.app, endpoint: $0.endpoint, calls: $0.calls, limit: $0.limit)
@@ -572,7 +574,7 @@ extension RunSession {
                 say(sentence, level: needsAttention ? "warning" : "info")
             }
         } catch RunLockError.held {
-            // The other process delivers what this run left, too.
+            // The other process delivers what this run left as well.
             if !common.quiet { say("Another process delivers the events.", level: "info") }
         } catch {
             warn(

@@ -16,7 +16,7 @@ struct WorkerLeases: Sendable {
     ///   - run: A run that only looks takes none.
     ///   - link: The company's database.
     ///   - session: With that database; `nil` where workers do not share it.
-    ///   - holder: Who works, for whoever is refused.
+    ///   - holder: Who works, for the message of a process that is refused.
     /// - Returns: `nil` where there is nothing to share.
     /// - Throws: `StoreError.busy` where another worker is at one of the apps.
     static func take(
@@ -37,8 +37,8 @@ struct WorkerLeases: Sendable {
 
     /// Says every third of a lease's life that this worker is there, until the task is cancelled.
     ///
-    /// What cannot be said is tried again; a lease that was lost meanwhile keeps the run from writing,
-    /// whoever notices it first.
+    /// What cannot be said is tried again; a lease that was lost meanwhile keeps the run from
+    /// writing, whichever notices it first.
     func goOn() async {
         while !Task.isCancelled {
             do {
@@ -56,8 +56,8 @@ struct WorkerLeases: Sendable {
 
 /// The books of an app's quota where several workers share a database: their calls count together.
 ///
-/// Calls are booked there first, and in the worker's own books, too, which know the calls of commands
-/// that may not write there.
+/// Calls are booked there first, and in the worker's own books as well, which know the calls of
+/// commands that may not write there.
 struct WorkerQuota: QuotaBook {
     let own: SharedQuota
     let shared: SharedCalls
@@ -129,12 +129,12 @@ struct WorkerQuota: QuotaBook {
 
 /// Opens the calls that all workers on a company's database share.
 struct WorkerCalls {
-    /// `nil` where nobody else shares the quota through a database.
+    /// `nil` where no other worker shares the quota through a database.
     var shared: SharedCalls?
     /// The remark of the report where they are not shared although there is such a database.
     var remark: String?
 
-    /// Nobody shares them.
+    /// No other worker shares them.
     init() {}
 
     /// - Parameter run: One that asks Apple; only PostgreSQL is shared by workers.
@@ -160,7 +160,7 @@ struct WorkerCalls {
 
 /// Notes a run where all workers on a company's database see it.
 ///
-/// That note is no proof and fails no run that has begun: its report is.
+/// That note is not proof and fails no run that has begun: its report is.
 struct WorkerRuns: Sendable {
     private let runs: SharedRuns
     private let books: String
@@ -169,7 +169,7 @@ struct WorkerRuns: Sendable {
     ///   - run: One that only looks makes nothing in a company's database, and notes itself only
     ///     where the table is there.
     ///   - session: With that database; `nil` where workers do not share it.
-    /// - Returns: `nil` where nobody shares anything.
+    /// - Returns: `nil` where the workers share nothing.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
     static func open(
         for run: PreparedRun, over session: SharedSession?
@@ -229,7 +229,7 @@ extension RunHeader {
 
 /// The runs of the other workers on a company's database, for commands that only read.
 struct OtherWorkers: Sendable {
-    /// Newest or oldest first, as asked; empty where nobody shares the database.
+    /// Newest or oldest first, as asked; empty where no other worker shares the database.
     var runs: [WorkerRun] = []
     /// The reason why they are not known, as a sentence.
     var gap: String?

@@ -5,7 +5,7 @@ import Subscriptions
 /// High; critical if it entitles, because the customer has paid and gets nothing. It is inserted
 /// with the asked row's customer and its own account token, unless its status is unknown or
 /// contradicts the signed fields, or a `WriteVeto` prevents it. A subscription that only a
-/// notification named, of a customer without any row of ours, is reported and left to the company
+/// notification named, of a customer without any stored row, is reported and left to the company
 /// to insert.
 struct MissingLocallyRule: CustomerRule {
     static let version = 1

@@ -7,9 +7,9 @@ import Subscriptions
 /// can end one of them: never corrected.
 ///
 /// One customer may pay under two Apple Accounts, of which an answer shows one. Then the first
-/// subscription of the answer is reported, if it has the greater id, beside the row of the same
-/// `customer_id` with the smallest: of two answers only one reports the pair, in whatever order they
-/// come.
+/// subscription of the answer is reported, if it has the greater id, next to the row of the same
+/// `customer_id` with the smallest: of two answers only one reports the pair, in whatever order
+/// they come.
 struct OverlappingSubscriptionsRule: CustomerRule {
     static let version = 1
 

@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `contradiction`: Apple's unsigned status contradicts the signed payloads beside it.
+/// `contradiction`: Apple's unsigned status contradicts the signed payloads next to it.
 ///
 /// Only TLS protects the status; the payloads are signed. Where both cannot be true it is unknown
 /// which one is, so the row is undecided and nothing is written. Only clear cases count, because
-/// Apple's data has harmless inconsistencies: see `StatedSubscription.contradiction`. A statement that
-/// is signed more than a day after the run's clock is one, too: stored, it would count as newer than
-/// everything that Apple says later.
+/// Apple's data has harmless inconsistencies: see `StatedSubscription.contradiction`. A statement
+/// that is signed more than a day after the run's clock is one as well: stored, it would count as
+/// newer than everything that Apple says later.
 struct ContradictionRule: DoubtRule {
     static let version = 2
 

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// `transaction_unknown`: a period of ours that Apple's complete history lacks.
+/// `transaction_unknown`: a stored period that Apple's complete history lacks.
 ///
 /// Only a history that was read completely and contains this subscription proves an absence. The
 /// period may be forged or from another environment: high, never corrected.

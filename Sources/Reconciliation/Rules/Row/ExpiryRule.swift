@@ -2,11 +2,11 @@ import Subscriptions
 
 /// `expiry`: the end of the paid period differs.
 ///
-/// It harms the customer when ours is earlier, the company when ours is later. A local time without
-/// milliseconds is compared to the second. Another end is another period, so the ids of the current
-/// period are corrected with it. Where Apple extended only the renewal date, an end up to that date
-/// is no difference. A later end is reported and not corrected, because the signed end is earlier
-/// than the extension that Apple granted.
+/// It harms the customer when the stored end is earlier, the company when it is later. A local time
+/// without milliseconds is compared to the second. Another end is another period, so the ids of the
+/// current period are corrected with it. Where Apple extended only the renewal date, an end up to
+/// that date is not a difference. A later end is reported and not corrected, because the signed end
+/// is earlier than the extension that Apple granted.
 struct ExpiryRule: RowRule {
     static let version = 2
 

@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `identity`: the signed transaction names another `appAccountToken` than the row.
 ///
-/// The customer may have somebody else's subscription: critical, never corrected, and nothing else
-/// of the row is written. Tokens are UUIDs, compared without regard to case; an absent token on
-/// either side is no difference.
+/// The row may name the wrong customer: critical, never corrected, and nothing
+/// else of the row is written. Tokens are UUIDs, compared without regard to case; an absent token
+/// on either side is not a difference.
 struct IdentityRule: RowRule {
     static let version = 1
 

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `ownership`: family shared against purchased.
 ///
-/// A type that this version does not know is reported as unknown and never taken over.
+/// A type that this version does not know is reported as unknown and never written.
 struct OwnershipRule: RowRule {
     static let version = 1
 

@@ -2,11 +2,11 @@ import Subscriptions
 
 /// `revocation_date`: the status is the same on both sides, and the date of revocation is not.
 ///
-/// Where both are revoked, an empty date of ours means that there is none, so it differs from every
-/// date. With any other status, it is no difference beside a partial refund, which ends no access. Where
-/// Apple states none and the subscription is not revoked, ours is cleared: a refund was taken back. A
-/// revoked status without a signed date is a `contradiction` and does not come here. Where the status
-/// differs, the date is set with it.
+/// Where both are revoked, a stored empty date means that there is none, so it differs from every
+/// date. With any other status, it is not a difference next to a partial refund, which ends no
+/// access. Where Apple states none and the subscription is not revoked, the stored date is cleared:
+/// a refund was reversed. A revoked status without a signed date is a `contradiction` and does not
+/// come here. Where the status differs, the date is set with it.
 struct RevocationDateRule: RowRule {
     static let version = 2
 

@@ -2,7 +2,7 @@ import Subscriptions
 
 /// `not_found`: Apple answers TransactionIdNotFound (4040010); suspect, then confirmed.
 ///
-/// It also happens to ids that Apple knew before, so it never changes a row, and one night proves
+/// It also happens to ids that Apple knew before, so it never changes a row, and one run proves
 /// nothing. It is confirmed after several distinct UTC days, and only when Get Transaction Info,
 /// which is known to find ids that other endpoints do not, agrees. `apple_value` is `suspect` or
 /// `confirmed`, `local_value` our status.

@@ -2,9 +2,9 @@ import Subscriptions
 
 /// `verification_failed`: a signature, chain or cross-check failed.
 ///
-/// Nothing in the payload is used, so the row is undecided. Critical: either somebody tampers with
-/// the connection to Apple, or the trusted roots are set up wrongly. The rejected payload is kept
-/// for the auditor.
+/// Nothing in the payload is used, so the row is undecided. Critical: either a person or a program
+/// tampers with the connection to Apple, or the trusted roots are set up wrongly. The rejected
+/// payload is kept for the auditor.
 struct VerificationFailedRule: StandingRule {
     static let version = 1
 

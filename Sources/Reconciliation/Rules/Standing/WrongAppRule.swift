@@ -4,7 +4,7 @@ import Subscriptions
 ///
 /// The proof is Apple's answer: it contains the id for the asking app while the row names another
 /// bundle, or a payload with a valid signature names another bundle. The unsigned envelope proves
-/// nothing. Always critical: somebody has access through the purchase of another product.
+/// nothing. Always critical: a customer has access through the purchase of another product.
 struct WrongAppRule: StandingRule {
     static let version = 1
 

@@ -5,8 +5,8 @@ import Subscriptions
 /// The proof is Apple's answer: the other environment contains the id and the row's own does not,
 /// the asking environment contains it while the row names another one, or a payload with a valid
 /// signature names another one. Critical if it entitles there (or, where Apple's status is unknown,
-/// if our row gives access), else high. Typically a tester's sandbox purchase that is stored as
-/// production.
+/// if our row gives access), otherwise high. Typically a tester's sandbox purchase that is stored
+/// as production.
 struct WrongEnvironmentRule: StandingRule {
     static let version = 1
 

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// `access_missing`: Apple says active (1), ours is expired (2) or in billing retry (3).
+/// `access_missing`: Apple says active (1), the row says expired (2) or in billing retry (3).
 ///
 /// The customer has paid and is harmed, hence critical: a renewal, a recovery from billing retry or
 /// a new subscription was missed.

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// `access_unpaid`: Apple says expired (2) or billing retry (3), ours gives access (1 or 4).
+/// `access_unpaid`: Apple says expired (2) or billing retry (3), the row gives access (1 or 4).
 ///
 /// The customer no longer pays and still has access.
 struct AccessUnpaidRule: StatusRule {

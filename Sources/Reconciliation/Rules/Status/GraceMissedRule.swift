@@ -1,13 +1,13 @@
 import Subscriptions
 
-/// `grace_missed`: Apple says billing grace period (4) and ours says otherwise, or the status is the
-/// same and the end of the grace period is not.
+/// `grace_missed`: Apple says billing grace period (4) and the row says otherwise, or the status is
+/// the same and the end of the grace period is not.
 ///
-/// The customer keeps access until the grace date; another status or an earlier date of ours locks
-/// a paying customer out, hence critical. If both are in the grace period and our date is later, the
-/// customer keeps access: medium. Apple is known to omit the date in a grace period; then there is
-/// no difference of dates. Outside of a grace period a date that Apple does not state is cleared:
-/// medium. Where the status differs, the date is set with it.
+/// The customer keeps access until the grace date; another status or an earlier stored date locks
+/// a paying customer out, hence critical. If both are in the grace period and our date is later,
+/// the customer keeps access: medium. Apple is known to omit the date in a grace period; then there
+/// is not a difference of dates. Outside of a grace period a date that Apple does not state is
+/// cleared: medium. Where the status differs, the date is set with it.
 struct GraceMissedRule: StatusRule, RowRule {
     static let version = 2
 

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// `refund_reversal_missed`: ours is revoked (5), Apple says active (1) or grace period (4).
+/// `refund_reversal_missed`: the row says revoked (5), Apple says active (1) or grace period (4).
 ///
 /// A refund was reversed, or the customer subscribed again: they have paid and are locked out,
 /// hence critical.

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// `revocation_missed`: Apple says revoked (5), ours still gives access (1 or 4).
+/// `revocation_missed`: Apple says revoked (5), the row still gives access (1 or 4).
 ///
 /// A refund or the end of Family Sharing was missed: the customer has access without paying.
 struct RevocationMissedRule: StatusRule {

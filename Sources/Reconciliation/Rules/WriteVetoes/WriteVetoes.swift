@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// An old subscription in billing retry is not inserted beside a newer one that gives access.
+/// An old subscription in billing retry is not inserted next to a newer one that gives access.
 ///
 /// Apple tries to charge for the old one for up to 60 days. A row inserted for it now would be the
 /// customer's newest row, and a service that uses the newest row would lose the subscription that
@@ -27,7 +27,7 @@ struct DisputedCustomerVeto: WriteVeto {
 ///
 /// One Apple Account may pay for several accounts of the company. The customer's tokens are those
 /// of our rows of the answer, and those that Apple signed for these rows. Tokens are UUIDs,
-/// compared without regard to case; an absent token is no objection.
+/// compared without regard to case; an absent token is not an objection.
 struct ForeignTokenVeto: WriteVeto {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         guard let token = stated.transaction.appAccountToken?.lowercased() else { return nil }
@@ -45,8 +45,8 @@ struct InsertVeto: WriteVeto {
     }
 }
 
-/// A subscription is not inserted while a row of it stands under another app, which a run for some
-/// apps alone does not read: there would be two rows for one subscription.
+/// A subscription is not inserted while a row of it is stored under another app, which a run for
+/// some apps alone does not read: there would be two rows for one subscription.
 ///
 /// A run that reads every row finds `wrong_app` there instead.
 struct OtherAppVeto: WriteVeto {
