@@ -42,7 +42,7 @@ extension SimulatorError {
         return path.isEmpty ? "The whole " : "\"\(path)\" "
     }
 
-    /// What must stand there; decoders state it as a type of theirs.
+    /// What must be there; decoders state it as a type of theirs.
     private static func form(of type: Any.Type) -> String {
         let name = "\(type)"
         if name.hasSuffix("Mapping") || name.hasPrefix("Dictionary") {

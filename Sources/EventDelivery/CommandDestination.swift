@@ -15,9 +15,9 @@ package struct CommandDestination: EventDestination {
 
     /// - Parameters:
     ///   - arguments: the program's path and its arguments; no shell reads them.
-    ///   - environment: of this process; only a handful of harmless variables is handed on.
-    ///   - timeout: after it, the command and all that it started is ended.
-    ///   - shows: is handed the beginning of what a command prints.
+    ///   - environment: of this process; the command gets only a few harmless variables of it.
+    ///   - timeout: after it, the command and everything that it started are stopped.
+    ///   - shows: gets the beginning of what a command prints.
     package init(
         arguments: [String], environment: [String: String], timeout: Duration,
         shows: @escaping @Sendable (String) -> Void
@@ -53,8 +53,9 @@ package struct CommandDestination: EventDestination {
 /// A program run to its end, or to the end of its time.
 ///
 /// The program leads a process group of its own, so that whatever it started ends with it when the
-/// time is up. It inherits no ignored signal, and no descriptor but its three streams. What it started
-/// and left running is not waited for, even where it holds the streams. SIGPIPE must be ignored here.
+/// time is up. It inherits no ignored signal, and no descriptor but its three streams. What it
+/// started and left running is not waited for, even where it holds the streams. SIGPIPE must be
+/// ignored here.
 package struct ChildProcess: Sendable {
     package enum Input: Sendable {
         case bytes([UInt8])
@@ -95,7 +96,8 @@ package struct ChildProcess: Sendable {
         self.timeout = timeout
     }
 
-    /// The variables of this process that a program of the company's may need to find its way; none of them is ours.
+    /// The variables of this process that a program of the company's may need to find its way; none
+    /// of them is trueup's.
     package static func handedOn(_ environment: [String: String]) -> [String: String] {
         let inherited: Set = ["HOME", "LANG", "PATH", "TMPDIR", "TZ", "USER"]
         var handedOn = environment.filter { inherited.contains($0.key) }

@@ -26,7 +26,8 @@ package struct Mail: Hashable, Sendable {
         self.date = date
     }
 
-    /// Whether a text is an address that mail programs take without quoting, or a local user's name.
+    /// Whether a text is an address that mail programs take without quoting, or a local user's
+    /// name.
     ///
     /// Nothing that separates addresses or headers is in one, and none looks like an option.
     ///
@@ -39,9 +40,10 @@ package struct Mail: Hashable, Sendable {
             ) != nil
     }
 
-    /// The mail as `sendmail` reads it from its standard input: ASCII, lines that end with a line feed.
+    /// The mail as `sendmail` reads it from its standard input: ASCII, lines that end with a line
+    /// feed.
     ///
-    /// What is no address is left out of the headers.
+    /// What is not an address is left out of the headers.
     package var rendered: String {
         let headers = [
             "From: " + (Self.isAddress(sender) ? sender : "trueup"),
@@ -150,7 +152,7 @@ package struct Sendmail: Sendable {
 
     /// - Parameters:
     ///   - path: The program; it understands `-t -i` of sendmail(8).
-    ///   - environment: Of this process; only a handful of harmless variables is handed on.
+    ///   - environment: Of this process; the program gets only a few harmless variables of it.
     ///   - timeout: After it, the program and all that it started is ended.
     package init(path: String, environment: [String: String], timeout: Duration) {
         self.path = path

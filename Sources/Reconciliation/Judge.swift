@@ -1,8 +1,8 @@
 package import Subscriptions
 
-/// The result of judging a case: a question that must be answered first, or the outcomes.
+/// The result of checking a case: a question that must be answered first, or the outcomes.
 package enum CaseJudgement: Hashable, Sendable {
-    /// Ask this, put the answer into the case and judge it again.
+    /// Ask this, put the answer into the case and check it again.
     case needs(Question)
     /// Nothing is missing. One outcome for each subscription, sorted by key.
     case outcomes([RowOutcome])
@@ -93,8 +93,8 @@ extension CaseContext {
     /// - A subscription would be inserted: the whole history says whether a stored row is stored
     ///   under the id of one of its later transactions.
     /// - Periods are stored: the history says which are missing or differ.
-    /// - The row's transaction id is not Apple's, but the line item is: the whole history says whether
-    ///   it is a restore's.
+    /// - The row's transaction id is not Apple's, but the line item is: the whole history says
+    ///   whether it is a restore's.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
         if policy.readsSharedPeriods,

@@ -10,8 +10,8 @@ package import Subscriptions
 ///     open pass ─▶ recover ─▶ walk ─▶ guard ─▶ canary ─▶ apply ─▶ find causes ─▶ conclude
 ///
 /// A run that applies an earlier plan, or reverts a run, adopts those corrections instead of
-/// recovering and walking; the rest is the same. *recover* and *walk* only ask, judge and stage;
-/// *guard* checks the whole plan; *canary*, if requested, writes a few rows and asks about them
+/// recovering and walking; the rest is the same. *recover* and *walk* only ask, check and stage;
+/// *guard* checks the whole plan; *canary*, if requested, writes a few rows and checks them
 /// again; *apply* writes the others. Each stage leaves a checkpoint, so a run that is killed at any
 /// time is continued by the next run of the same job.
 package struct Reconciler: Sendable {
@@ -68,7 +68,8 @@ package struct Reconciler: Sendable {
             logger: logger, progress: progress, reviewPlan: reviewPlan)
         var ending = Ending()
         do {
-            // Also where nothing can be written: the report of such a run holds the plan that is left.
+            // Also where nothing can be written: the report of such a run holds the plan that is
+            // left.
             if case .plan(let plan) = job.planSource { try await adopt(plan: plan, in: context) }
             if let obstacle = job.obstacle { throw RunInterruption(end: obstacle) }
             switch job.planSource {

@@ -126,11 +126,11 @@ package struct RunFilters: Hashable, Sendable {
 
     package var isPartial: Bool { leavesOutRows || apps != nil }
 
-    /// Whether it leaves out rows of an app that it includes: a part of the rows says nothing about a
-    /// whole notification history.
+    /// Whether it leaves out rows of an app that it includes: a part of the rows says nothing about
+    /// a whole notification history.
     package var leavesOutRows: Bool { ids != nil || limit != nil || shard != nil }
 
-    /// Whether anything of an app is looked at.
+    /// Whether anything of an app is checked.
     package func includes(_ app: AppIdentity) -> Bool { apps?.contains(app) ?? true }
 
     /// Whether a row belongs to the part; the limit is counted by the walk.
@@ -152,7 +152,7 @@ package struct RunFilters: Hashable, Sendable {
     }
 }
 
-/// Which rows a job asks about.
+/// Which rows a job checks.
 package enum Coverage: Hashable, Sendable {
     /// Every row.
     case full
@@ -177,11 +177,11 @@ package struct DeltaSettings: Hashable, Sendable {
 package enum RunLimits {
     /// Rows that are asked and staged together; a killed run loses at most their calls.
     package static let rowsPerPage = 256
-    /// Questions in flight at once, enough for Apple's 50 a second when an answer takes two seconds;
-    /// the pacing decides how fast they may be sent.
+    /// Questions in flight at once, enough for Apple's 50 a second when an answer takes two
+    /// seconds; the pacing decides how fast they may be sent.
     package static let concurrentInquiries = 100
-    /// How much is stored in one transaction: this much keeps the lock for about 15 ms, while a page of first
-    /// fills with six periods each kept it for 60.
+    /// How much is stored in one transaction: this much keeps the lock for about 15 ms, while a
+    /// page of first fills with six periods each kept it for 60.
     package static let writesPerStage = 800
     /// How long what was checked may wait to be staged.
     package static let longestUnstaged = Duration.seconds(1)

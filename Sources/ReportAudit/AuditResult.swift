@@ -20,11 +20,11 @@ package struct RunAudit: Hashable, Sendable {
     /// The roots of the verified evidence.
     package var roots: Set<EvidenceRoot> = []
     package var problems = ProblemList()
-    /// Remarks that are no sign of tampering, such as what could not be checked.
+    /// Remarks that are not a sign of tampering, such as what could not be checked.
     package var notes: [String] = []
 
     /// Whether nothing is wrong but that all evidence leads to a root which only the report names:
-    /// a rehearsal's, as long as nobody vouches for that root.
+    /// a rehearsal's, as long as neither settings nor an option name that root.
     package var isUnproven: Bool {
         !problems.isEmpty && problems.unknownRoots == problems.count && roots.isEmpty
     }
@@ -131,7 +131,7 @@ package struct AuditProblem: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// Something is not as it was written, or does not hold.
         case tampering
-        /// Everything holds, but under a root that nobody but the report itself vouches for.
+        /// Everything holds, but under a root that only the report itself vouches for.
         case unknownRoot
     }
 

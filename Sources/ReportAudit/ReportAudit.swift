@@ -116,11 +116,11 @@ extension AuditResult {
 
 /// The reason why nothing could be audited at all.
 package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The path is no readable folder, or contains no report.
+    /// The path is not a readable folder, or contains no report.
     case noReport(String)
-    /// A given root is no certificate.
+    /// A given root is not a certificate.
     case certificate(String)
-    /// A given anchor is no digest.
+    /// A given anchor is not a digest.
     case anchor(String)
 
     package var description: String {

@@ -15,8 +15,8 @@ package struct ReportContext: Hashable, Sendable {
     package var declarations: [LedgerEntry] = []
     /// How long the settings keep what earlier runs listed; `nil` where it is not known.
     package var retentionMilliseconds: Int64?
-    /// SHA-256 of the report's manifest, kept with the stored run once the report is published: what
-    /// the next report rests on, also where the folder is gone by then.
+    /// SHA-256 of the report's manifest, kept with the stored run once the report is published:
+    /// what the next report rests on, also where the folder is gone by then.
     package var manifest: String?
     /// The report folder as the person writes it, for the path in `summary.txt`.
     ///

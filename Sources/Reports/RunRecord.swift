@@ -15,8 +15,8 @@ package protocol RunRecord: Sendable {
     /// Ledger entries that this run reports: its own and those that a killed run left unreported.
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws
 
-    /// Those of the same entries that are needed, in the same order; one that states a status comes with
-    /// the payloads that it follows from.
+    /// Those of the same entries that are needed, in the same order; one that states a status comes
+    /// with the payloads that it follows from.
     ///
     /// Plain new periods state no status and replace no value; they are only counted.
     ///
@@ -35,7 +35,8 @@ package protocol RunRecord: Sendable {
     /// Notifications read in this checkpoint.
     func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws
 
-    /// Entitlements that changed since the report before, by bundle, environment, customer and name.
+    /// Entitlements that changed since the report before, by bundle, environment, customer and
+    /// name.
     func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws
 
     /// Every signed payload that a finding or correction of the report names, once each, by digest;

@@ -244,7 +244,7 @@ struct CSVSyntax {
         return try endOfQuoted(&buffer, at: offset)
     }
 
-    /// Behind the closing quote only a comma or a line end may stand.
+    /// After the closing quote only a comma or a line end may follow.
     private mutating func endOfQuoted(
         _ buffer: inout RecordBuffer, at offset: Int
     ) throws(RowFileError) -> (Int, UInt8?) {
@@ -346,8 +346,8 @@ package struct ColumnMapping: Hashable, Sendable {
         return columnNames.firstIndex(of: wanted).map(Meaning.column) ?? .unknown
     }
 
-    /// Returns the error for a name in the mapping that the file lacks: it is a slip, and the
-    /// intended column would be left out or refused.
+    /// Returns the error for a name in the mapping that the file lacks: it is a typing mistake, and
+    /// the intended column would be left out or refused.
     func absence(among names: [String], called what: String) -> String? {
         let present = Set(names)
         guard let absent = ours.keys.filter({ !present.contains($0) }).min() else { return nil }

@@ -152,8 +152,8 @@ struct JSONObjectScanner {
     private var expected = 0
     /// Keys that the mapping knows.
     private(set) var mappedNames: [String] = []
-    /// The keys that are no columns; the line is bad for them, but read to its end, so that it is known
-    /// which keys the file has.
+    /// The keys that are not columns; the line is bad for them, but read to its end, so that it is
+    /// known which keys the file has.
     private(set) var unknownNames: [String] = []
 
     /// - Parameter count: bytes of the line, from the record's start.

@@ -452,7 +452,8 @@ extension RecordBuffer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether it is ASCII without control characters; all bytes are looked at, so many are at once.
+    /// Whether it is ASCII without control characters; all bytes are checked, so many are at
+    /// once.
     fileprivate var isPrintable: Bool {
         let bytes = span
         var special: UInt8 = 0

@@ -14,8 +14,8 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     /// The columns that the file has; a column that it lacks is not known, rather than empty.
     package private(set) var columns: Set<Field>
     package let format: RowFormat
-    /// The columns that the last line gave, in the schema's order; `nil` where every line gives those
-    /// of the header.
+    /// The columns that the last line gave, in the schema's order; `nil` where every line gives
+    /// those of the header.
     package var given: ColumnSet? { csv == nil ? jsonLines.named : nil }
 
     private var buffer: RecordBuffer
@@ -130,7 +130,7 @@ package enum RowFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(file: String, reason: String)
     /// It holds nothing at all.
     case empty(file: String)
-    /// It is no UTF-8 text (UTF-16, compressed).
+    /// It is not UTF-8 text (UTF-16, compressed).
     case notText(file: String, reason: String)
     /// The first line does not name usable columns.
     case header(file: String, line: Int, reason: String)

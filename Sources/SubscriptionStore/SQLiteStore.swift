@@ -44,8 +44,8 @@ package final class SQLiteStore: Sendable {
     /// The connection that writes closes last: only it puts the log into the file.
     deinit { try? idleReader.close() }
 
-    /// Makes the file and its tables; brings a trueup database up to this version and restores missing
-    /// parts of its schema.
+    /// Makes the file and its tables; brings a trueup database up to this version and restores
+    /// missing parts of its schema.
     ///
     /// The caller holds the run lock.
     ///

@@ -101,7 +101,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         }
     }
 
-    /// One line, written at once: whoever started the simulator waits for it.
+    /// One line, written at once: the program that started the simulator waits for it.
     private static func announce(_ report: SimulatorReport) {
         if let goneOn = report.rowsGoneOn, goneOn > 0 {
             let text =

@@ -52,14 +52,14 @@ struct WorldOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where the world's clock stands still, for example 2026-11-20T03:00:00Z.",
+            "The time at which the simulated clock stops, for example 2026-11-20T03:00:00Z.",
             discussion: "Default: the real time, running.", valueName: "time"))
     var now: String?
 
     @Option(
         help: ArgumentHelp(
-            "How fast the world's clock runs: 0 stands, 1 as the real time, 60 an hour a minute.",
-            discussion: "Default: 0 with --now, else 1; at most 86400.", valueName: "factor"))
+            "How fast the simulated clock runs: 0 stops it, 1 is real time, 60 is an hour a minute.",
+            discussion: "Default: 0 with --now, otherwise 1; at most 86400.", valueName: "factor"))
     var speed: Double?
 
     init() {}

@@ -168,12 +168,14 @@ struct EndpointLimiter {
         return rate.wasRateLimited(at: now, resumption: pausedUntil)
     }
 
-    /// Another process was told 429 and left this share of the rate; a smaller one of our own stays.
+    /// Another process got a 429 and left this share of the rate; a smaller one of our own
+    /// stays.
     mutating func wasRateLimitedElsewhere(until end: Duration, rateShare: Double) {
         pausedUntil = max(pausedUntil, end)
         bucket.wasPaused(until: pausedUntil)
         let own = rate.perSecond(at: end) / rate.configuredPerSecond
-        // In this order a share that is no number stays one, which `AdaptiveRate` takes as the lowest.
+        // In this order a share that is not a number stays one, which `AdaptiveRate` takes as the
+        // lowest.
         rate = AdaptiveRate(
             configuredPerSecond: rate.configuredPerSecond, share: min(rateShare, own),
             resumption: end)
@@ -186,7 +188,7 @@ struct EndpointLimiter {
 
     /// A rate that people have not been notified of: halved, or whole again.
     ///
-    /// The many steps of the slow recovery are no news.
+    /// The many steps of the slow recovery are not news.
     mutating func rateNews(at now: Duration) -> (perSecond: Double, configured: Double)? {
         let configured = rate.configuredPerSecond
         let present = rate.perSecond(at: max(now, pausedUntil))
@@ -235,8 +237,8 @@ struct EndpointLimiter {
 
 /// The pace that people have ordered for an active run.
 package struct PaceOrder: Hashable, Sendable {
-    /// How long a held request waits before it looks again, and so the latest that a changed order is
-    /// seen by it.
+    /// How long a held request waits before it looks again, and so the latest that a changed order
+    /// is seen by it.
     static let interval: Duration = .milliseconds(500)
 
     /// Nothing is asked until this order is withdrawn.
@@ -261,7 +263,8 @@ package struct PaceOrder: Hashable, Sendable {
 /// Says when the requests of one endpoint may ask for a turn, by what people have ordered.
 ///
 /// Pure: times and orders come in, the end of the wait goes out. A throttled endpoint gives out one
-/// turn at a time and none ahead, so that a later order finds nobody who waits for an earlier one.
+/// turn at a time and none ahead, so that a later order finds no request that waits for an earlier
+/// one.
 struct OrderedPace: Hashable {
     /// No turn is further away than this, however small the ordered rate.
     private static let longestPauseSeconds = 3600.0
@@ -288,8 +291,8 @@ struct OrderedPace: Hashable {
 
 /// One value for each endpoint.
 ///
-/// Not a dictionary: a limiter that is taken out, changed and put back is copied for every call, and
-/// with it what it knows of an hour.
+/// Not a dictionary: a limiter that is taken out, changed and put back is copied for every call,
+/// and with it what it knows of an hour.
 struct PerEndpoint<Value> {
     private var values: [Value]
 

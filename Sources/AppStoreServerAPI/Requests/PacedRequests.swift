@@ -5,9 +5,9 @@ import Synchronization
 /// The calls of one app: paced, authorized, retried, counted.
 ///
 /// All requests of an endpoint share its rate, its pause after a 429, its circuit breaker and its
-/// limit of requests in flight; the calls of an hour they share with every process that has the same
-/// books. Waiting uses a monotonic clock; the wall clock is only used where Apple states a time, and
-/// for the books.
+/// limit of requests in flight; the calls of an hour they share with every process that has the
+/// same books. Waiting uses a monotonic clock; the wall clock is only used where Apple states a
+/// time, and for the books.
 package final class PacedRequests: APISending {
     private let baseURL: String
     let transport: any HTTPTransport
@@ -27,11 +27,11 @@ package final class PacedRequests: APISending {
     ///
     /// `concurrencyLimit` limits the requests in flight of each endpoint; the default suffices for
     /// Apple's 50 a second where an answer takes two seconds. Every call is entered in
-    /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that earlier
-    /// processes got. A run waits for an endpoint that does not work for at most `maxOutage`. `hear`
-    /// gets notices about every wait and what else changes the pace. `order` says what people want of
-    /// the pace now; it is asked before every request. No wait goes beyond `deadline`.
-    /// `seed` makes the jitter of retries repeatable.
+    /// `book`, where there is one, before it is made; `earlierRefusals` are answers 429 that
+    /// earlier processes got. A run waits for an endpoint that does not work for at most
+    /// `maxOutage`. `hear` gets notices about every wait and what else changes the pace. `order`
+    /// says what people want of the pace now; it is asked before every request. No wait goes beyond
+    /// `deadline`. `seed` makes the jitter of retries repeatable.
     package init<C: Clock>(
         app: AppIdentity, keyID: String, baseURL: String, transport: any HTTPTransport,
         tokens: any AuthorizationTokens, rates: QuotaRates,

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The port to the books in which all processes that share an app's quota enter their calls.
 ///
-/// The limit of an hour belongs to the books: whoever makes them knows the app's share.
+/// The limit of an hour belongs to the books: the caller that makes them knows the app's share.
 package protocol QuotaBook: Sendable {
     /// Books calls before they are made.
     ///
@@ -47,8 +47,8 @@ package struct QuotaBookFailure: Error, Hashable, Sendable {
 
 /// Books calls ahead, one second's worth at a time, and hands them out one by one.
 ///
-/// Booked calls are used within their bucket; what is left then is given back with the next booking.
-/// A killed process leaves at most one second's calls booked that it never made.
+/// Booked calls are used within their bucket; what is left then is given back with the next
+/// booking. A killed process leaves at most one second's calls booked that it never made.
 ///
 /// No actor: nearly every call finds one that is booked, and need not wait for its turn to take it.
 final class BookedCalls: Sendable {

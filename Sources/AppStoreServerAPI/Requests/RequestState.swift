@@ -367,7 +367,7 @@ extension RequestState {
         note(change, of: attempt.endpoint, at: now, wallClock: wallClock)
     }
 
-    /// Before the first answer of Apple's, somebody in between refuses everything and waiting does
+    /// Before the first answer of Apple's, a proxy in between refuses everything and waiting does
     /// not help; later it is a fault like any other.
     private mutating func noteForeign(
         _ text: String, _ attempt: Attempt, at now: Duration, _ wallClock: Timestamp

@@ -21,7 +21,8 @@ package struct SignedDataVerifier: Sendable {
         self.verifier = verifier
     }
 
-    /// Remarks on revocation, in sentences for the person on call; empty when there is no problem.
+    /// Remarks on revocation, in sentences for the person on call; empty when there is not a
+    /// problem.
     package var remarks: [String] {
         guard let mode = verifier.revocationMode else { return [] }
         let tally = verifier.revocationTally

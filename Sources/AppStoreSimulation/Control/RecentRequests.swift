@@ -15,7 +15,7 @@ struct RecentRequests: Sendable {
         let method: String
         /// Path and query as sent.
         let target: String
-        /// `other` for a path that is no endpoint's.
+        /// `other` for a path that is not an endpoint's.
         let endpoint: String
         let token: TokenDigest?
         let protocolName: String

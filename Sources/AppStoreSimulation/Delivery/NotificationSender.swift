@@ -4,9 +4,9 @@ import Synchronization
 
 /// Sends notifications to configured addresses on loopback, with Apple's retries.
 ///
-/// Attempts are due by the world's clock: when it moves by a week, a week's attempts are made at once,
-/// several at the same time, those of one purchase in their order. Source: App Store Server Notifications,
-/// Responding to App Store Server Notifications.
+/// Attempts are due by the world's clock: when it moves by a week, a week's attempts are made at
+/// once, several at the same time, those of one purchase in their order. Source: App Store Server
+/// Notifications, Responding to App Store Server Notifications.
 final class NotificationSender: Sendable {
     private let services: [AppStoreService]
     private let clock: SimulatedClock
@@ -21,8 +21,8 @@ final class NotificationSender: Sendable {
 
     /// Sends notifications from `since` on to the address; `nil` ends sending, including retries.
     ///
-    /// A new address also gets what the previous one has not received. Notifications that were created
-    /// while there was no address are never sent.
+    /// A new address also gets what the previous one has not received. Notifications that were
+    /// created while there was no address are never sent.
     func configure(_ text: AddressText, since: Timestamp) throws(SimulatorError) {
         let receiver = try text.address.map { address throws(SimulatorError) in
             try Self.receiver(at: address)

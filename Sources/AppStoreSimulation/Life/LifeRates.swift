@@ -36,7 +36,7 @@ package struct LifeRates: Hashable, Sendable {
     package var familySharing = 0.06
     /// Of family members, per period: stops sharing.
     package var familyLeaves = 0.04
-    /// Of accounts: a one-time purchase beside the subscriptions.
+    /// Of accounts: a one-time purchase next to the subscriptions.
     package var oneTimePurchase = 0.2
     /// Of notifications: late, after one to three failed attempts.
     package var lateDelivery = 0.01

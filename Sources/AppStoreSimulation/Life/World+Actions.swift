@@ -4,7 +4,7 @@ import Subscriptions
 extension World {
     /// Turns auto-renewal on or off.
     ///
-    /// A notification says what the renewal info beside it says. While a commitment owes payments,
+    /// A notification says what the renewal info next to it says. While a commitment owes payments,
     /// its next period renews whatever the customer chose: that shows in `commitmentInfo`, and
     /// `tellDeferredChoices` notifies with the last payment.
     mutating func setRenewal(chain index: Int, on: Bool, at moment: Timestamp) {
@@ -18,8 +18,8 @@ extension World {
         if chains[index].phase == .active { planEnd(chain: index, from: moment) }
     }
 
-    /// An upgrade, or a crossgrade of equal duration: it takes effect at once, marks the old transaction
-    /// as upgraded and begins a new period.
+    /// An upgrade, or a crossgrade of equal duration: it takes effect at once, marks the old
+    /// transaction as upgraded and begins a new period.
     mutating func upgrade(chain index: Int, to product: UInt16, offer: UInt8, at moment: Timestamp)
     {
         let last = chains[index].transactions.count - 1
@@ -47,8 +47,8 @@ extension World {
             chain: index, at: moment)
     }
 
-    /// Notifies of what the customer chose during a commitment, once the last payment has begun and the
-    /// renewal info states it.
+    /// Notifies of what the customer chose during a commitment, once the last payment has begun and
+    /// the renewal info states it.
     mutating func tellDeferredChoices(chain index: Int, at moment: Timestamp) {
         guard let current = chains[index].current, current.commitmentPayment == 12 else { return }
         if chains[index].renewal.nextProduct != current.product {
@@ -75,7 +75,8 @@ extension World {
         planPeriod(chain: index)
     }
 
-    /// The failed charge succeeds: in the grace period the billing dates stay, later a new cycle begins.
+    /// The failed charge succeeds: in the grace period the billing dates stay, later a new cycle
+    /// begins.
     mutating func recover(chain index: Int, at moment: Timestamp) {
         guard let current = chains[index].current,
             [.grace, .billingRetry].contains(chains[index].phase)
@@ -141,8 +142,8 @@ extension World {
 
 /// Refunds and their reversal.
 extension World {
-    /// Refunds one period; the subscription ends only when it is the current one, and a group's only
-    /// when every transaction of the current one is refunded.
+    /// Refunds one period; the subscription ends only when it is the current one, and a group's
+    /// only when every transaction of the current one is refunded.
     ///
     /// `percent`: 100 for a full refund, less for a prorated one.
     mutating func refund(
@@ -204,7 +205,8 @@ extension World {
 }
 
 extension World {
-    /// Deletes an Apple Account: from then on nothing is charged, and no notification about it is sent.
+    /// Deletes an Apple Account: from then on nothing is charged, and no notification about it is
+    /// sent.
     ///
     /// Paid periods run until their end, so family members keep access until then.
     mutating func delete(account: Int, at moment: Timestamp) {

@@ -8,7 +8,7 @@ final class WorldJournal: Sendable {
     struct Entry: Codable, Sendable {
         /// The world's time of the call (milliseconds of UNIX time).
         var at: Int64
-        /// How the clock went on after a call that moved it or changed its speed.
+        /// How the clock continued after a call that moved it or changed its speed.
         var clock: SimulatedClock.Reading?
         /// In journals of earlier versions: how far the clock had been moved forward in total.
         var aheadMilliseconds: Int64?
@@ -70,7 +70,7 @@ final class WorldJournal: Sendable {
         return entries
     }
 
-    /// Records how the clock goes on from a moment.
+    /// Records how the clock continues from a moment.
     func note(clock reading: SimulatedClock.Reading, at moment: Timestamp) {
         append(Entry(at: moment.unixMilliseconds, clock: reading))
     }

@@ -63,7 +63,7 @@ final class OCSPService: Sendable {
             delayMilliseconds: state.mode == .late ? state.delayMilliseconds : 0)
     }
 
-    /// What kind of certificate is asked about, with the authority that it belongs to.
+    /// What kind of certificate is checked, with the authority that it belongs to.
     private enum Subject {
         case leaf(SigningChain.Authority)
         case intermediate(SigningChain.Authority)
@@ -136,7 +136,8 @@ final class OCSPService: Sendable {
         }
     }
 
-    /// A delegated OCSP signing certificate, issued by the issuer or by a foreign key of the same name.
+    /// A delegated OCSP signing certificate, issued by the issuer or by a foreign key of the same
+    /// name.
     private func delegate(
         of issuer: OCSPResponse.Signer, isForeign: Bool
     ) throws -> OCSPResponse.Signer {

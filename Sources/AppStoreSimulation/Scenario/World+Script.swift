@@ -27,7 +27,7 @@ struct ScriptedNames: Sendable {
     /// In the order of purchase.
     var purchases: [String: [Purchase]] = [:]
 
-    /// The purchase that a step concerns: the one with the label, else the latest.
+    /// The purchase that a step concerns: the one with the label, otherwise the latest.
     func chain(of customer: String, label: String?) throws(SimulatorError) -> Int {
         let mine = purchases[customer] ?? []
         let found = label.map { label in mine.last { $0.label == label } } ?? mine.last

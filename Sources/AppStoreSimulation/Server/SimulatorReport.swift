@@ -11,7 +11,7 @@ package struct SimulatorReport: Hashable, Sendable {
     package var plantedFile: String?
     /// How many subscriptions have a row in the company's own table; `nil` without one.
     package var rows: Int?
-    /// How many of them have gone on since, because a date of their row has passed.
+    /// How many of them have continued since, because a date of their row has passed.
     package var rowsGoneOn: Int?
     /// Address of the OCSP responder, if one runs.
     package var ocsp: String?

@@ -15,8 +15,8 @@ package struct SimulatorSettings: Sendable {
     package var seed: UInt64 = 1
     /// The text of a company's own table (CSV), with which the store is to agree.
     package var table: String?
-    /// Number of random customers in production; `nil` uses the scenario's number, or 2,000, or none
-    /// beside a table.
+    /// Number of random customers in production; `nil` uses the scenario's number, or 2,000, or
+    /// none next to a table.
     ///
     /// The sandbox has a twentieth of it, but at least twenty.
     package var customers: Int?
@@ -32,14 +32,14 @@ package struct SimulatorSettings: Sendable {
     package var driftKinds = DriftKind.allCases
     /// The moment at which the world's clock begins; `nil` begins with the real time.
     package var now: Timestamp?
-    /// How fast the world's clock runs; `nil` stands still at a given moment, else follows the real
-    /// time.
+    /// How fast the world's clock runs; `nil` stands still at a given moment, otherwise follows the
+    /// real time.
     package var clockSpeed: Double?
     /// How many days a signing leaf lasts; `nil` for several years.
     package var leafDays: Int?
     /// How many days an intermediate lasts, at least twice as long as a leaf; `nil` for many years.
     package var intermediateDays: Int?
-    /// Whether HTTP/2 is offered beside HTTP/1.1, as Apple does.
+    /// Whether HTTP/2 is offered next to HTTP/1.1, as Apple does.
     package var offersHTTP2 = true
     /// The text of a fault plan (YAML or JSON).
     package var faults: String?

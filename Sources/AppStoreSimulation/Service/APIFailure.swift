@@ -240,7 +240,7 @@ extension APIFailure {
         }
     }
 
-    /// Codes of fields and endpoints that the simulation does not judge itself.
+    /// Codes of fields and endpoints that the simulation does not check itself.
     private static let further: [Int: String] = [
         4_000_043:
             "Invalid request. The transaction id parameter must represent a consumable in-app purchase."

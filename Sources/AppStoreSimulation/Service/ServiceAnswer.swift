@@ -69,7 +69,7 @@ package struct ServiceAnswer: Sendable {
     /// A control call that has been carried out.
     static let ok = json { $0.field("status", "ok") }
 
-    /// An accepted request without an answer's body.
+    /// An accepted request; the answer has no body.
     static func empty(status: Int) -> ServiceAnswer {
         ServiceAnswer(status: status, contentType: nil, body: [])
     }

@@ -76,7 +76,7 @@ final class SimulatedClock: Sendable {
         }
     }
 
-    /// Begins anew, as at the start of the simulator, without a skew.
+    /// Begins again, as at the start of the simulator, without a skew.
     func reset() {
         state.withLock { state in
             state = State(
@@ -95,7 +95,7 @@ final class SimulatedClock: Sendable {
 
     /// How far the server's clock is ahead of the client's, which shows the real time.
     ///
-    /// It concerns what the server judges or states by its clock: tokens, `signedDate` of answers,
+    /// It concerns what the server checks or states by its clock: tokens, `signedDate` of answers,
     /// `Retry-After` and `Date`; no event of the world happens earlier or later.
     var skewMilliseconds: Int64 { state.withLock { $0.skewMilliseconds } }
 

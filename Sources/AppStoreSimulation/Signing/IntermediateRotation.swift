@@ -3,9 +3,9 @@ import Synchronization
 
 /// The intermediates of the signing chain: one for years, or each issues leaves for a while.
 ///
-/// A leaf is issued by the intermediate in force when the leaf begins, and both last from there to the
-/// leaf's end. Apple's intermediates (G2 to G6 of the Worldwide Developer Relations authority) change, too,
-/// which a client that pins one does not survive.
+/// A leaf is issued by the intermediate in force when the leaf begins, and both last from there to
+/// the leaf's end. Apple's intermediates (G2 to G6 of the Worldwide Developer Relations authority)
+/// change as well, which a client that pins one does not survive.
 final class IntermediateRotation: Sendable {
     private let first: SigningChain.Authority
     /// The beginning of the first intermediate.
@@ -17,7 +17,8 @@ final class IntermediateRotation: Sendable {
 
     /// Begins with the intermediate of the start.
     ///
-    /// `days`: how long an intermediate lasts, at least twice `leafDays`; `nil` for as long as the root.
+    /// `days`: how long an intermediate lasts, at least twice `leafDays`; `nil` for as long as the
+    /// root.
     init(
         first: SigningChain.Authority, start: Timestamp, days: Int64?, leafDays: Int64
     ) {

@@ -50,7 +50,8 @@ struct CompanyTable: Sendable {
         return row
     }
 
-    /// The correct rows of all subscriptions, and of the members of groups that the developer manages.
+    /// The correct rows of all subscriptions, and of the members of groups that the developer
+    /// manages.
     static func exactRows(of world: borrowing World, app: SimulatedApp) -> [LocalSubscription] {
         subscriptions(of: world).flatMap { index in
             let row = exactRow(of: index, in: world, app: app)
@@ -93,7 +94,8 @@ struct CompanyTable: Sendable {
         return "customer-" + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
     }
 
-    /// The table of all subscriptions, with drift of these kinds, in turn, in this share of the rows.
+    /// The table of all subscriptions, with drift of these kinds, in turn, in this share of the
+    /// rows.
     ///
     /// Planting may also change the world, by deleting an account or not delivering a notification.
     static func make(
@@ -120,7 +122,8 @@ struct CompanyTable: Sendable {
 }
 
 extension CompanyTable {
-    /// The correct rows of all one-time purchases as CSV, in the form of `trueup import --purchases`.
+    /// The correct rows of all one-time purchases as CSV, in the form of
+    /// `trueup import --purchases`.
     static func purchases(of world: borrowing World, app: SimulatedApp) -> String {
         var text = TransactionField.ofPurchases.map(\.rawValue).joined(separator: ",") + "\r\n"
         for index in world.chains.indices where !world.chains[index].isSubscription {
@@ -180,7 +183,7 @@ extension CompanyTable {
 
     /// The columns that it fills: those of seats only where any row has them.
     ///
-    /// Who pays elsewhere, too, no App Store knows.
+    /// Who pays elsewhere as well, no App Store knows.
     private var columns: [SubscriptionField] {
         let hasSeats = rows.contains { $0.quantity != nil }
         return SubscriptionField.allCases.filter {

@@ -4,8 +4,8 @@ import Subscriptions
 extension World {
     /// Adds the subscriptions of these rows to a world without purchases.
     ///
-    /// What a row leaves open is chosen here. A subscription whose dates have passed goes on: it renews,
-    /// or it expires.
+    /// What a row leaves open is chosen here. A subscription whose dates have passed continues: it
+    /// renews, or it expires.
     mutating func add(_ rows: [GivenRow]) throws(SimulatorError) {
         var faults = LineFaults()
         var accountOf: [String: Int] = [:]
@@ -93,7 +93,8 @@ extension World {
     }
 }
 
-/// The dates of a given subscription: those of its row, and consistent ones for what the row leaves open.
+/// The dates of a given subscription: those of its row, and consistent ones for what the row leaves
+/// open.
 private struct GivenDates {
     let phase: PurchaseChain.Phase
     let firstPurchase: Timestamp
@@ -224,7 +225,8 @@ extension GivenTable {
         return given
     }
 
-    /// A catalogue with a group for each product; what rows change to is in the group of what they have.
+    /// A catalogue with a group for each product; what rows change to is in the group of what they
+    /// have.
     private func madeCatalogue() throws(SimulatorError) -> Catalogue {
         let bundleID = rows.lazy.compactMap(\.bundleID).first ?? SimulatedApp().bundleID
         var names: [String] = []

@@ -2,9 +2,9 @@ import Subscriptions
 
 /// The seats of a subscription for a group, as they were bought, refunded and claimed.
 ///
-/// Everything is kept with its moment, so that a payload shows the seats of the time at which it was
-/// signed. Source: App Store Server API 1.23, `quantity`, `multiSeatInfo`, `renewalQuantity` and
-/// `additionalTransactionReason`.
+/// Everything is kept with its moment, so that a payload shows the seats of the time at which it
+/// was signed. Source: App Store Server API 1.23, `quantity`, `multiSeatInfo`, `renewalQuantity`
+/// and `additionalTransactionReason`.
 struct GroupSeats: Sendable {
     /// One purchase of seats, which is a transaction.
     struct Purchase: Sendable {
@@ -133,7 +133,7 @@ extension World {
         groups[index]?.buy(seats, transaction: last, period: last, at: moment)
     }
 
-    /// Seats are added within the period: a further transaction represents it, too.
+    /// Seats are added within the period: a further transaction represents it as well.
     mutating func addSeats(chain index: Int, _ seats: Int, at moment: Timestamp) {
         guard var added = chains[index].current, let group = groups[index] else { return }
         let last = chains[index].transactions.count - 1
@@ -168,7 +168,7 @@ extension World {
         notify(.refundSeats, chain: index, period: transaction, at: moment)
     }
 
-    /// Members give seats back, the first who took one first.
+    /// Members give seats back, in the order in which they took them.
     mutating func releaseSeats(chain index: Int, _ seats: Int, at moment: Timestamp) {
         let released = groups[index]?.release(seats) ?? []
         let ids = released.map { claimID(chain: index, number: $0) }
@@ -194,7 +194,7 @@ extension World {
         return together.allSatisfy { chains[index].transactions[$0].revocationDate != nil }
     }
 
-    /// When access to the current period ended by refunds; `nil` while it goes on.
+    /// When access to the current period ended by refunds; `nil` while it is active.
     func endOfAccess(chain index: Int) -> Timestamp? {
         guard let group = groups[index], chains[index].phase == .revoked else {
             return groups[index] == nil ? chains[index].current?.revocationDate : nil

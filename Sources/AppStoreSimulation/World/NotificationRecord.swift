@@ -2,8 +2,8 @@ import Subscriptions
 
 /// A notification in Apple's history: its event, date, stated data and delivery attempts.
 ///
-/// In 60 bytes without references, because a world holds millions and sorts them. What a notification
-/// without a purchase is about is in `World.subjects`.
+/// In 60 bytes without references, because a world holds millions and sorts them. What a
+/// notification without a purchase is about is in `World.subjects`.
 struct NotificationRecord: Sendable {
     /// -1 for a notification without a purchase (TEST).
     var chain: Int32
@@ -78,7 +78,8 @@ struct NotificationRecord: Sendable {
         ]
     }
 
-    /// Sorting key: by date, then by what caused it, so that the order of creation makes no difference.
+    /// Sorting key: by date, then by what caused it, so that the order of creation makes no
+    /// difference.
     ///
     /// Of plain numbers: a timestamp's comparison is a call into another module.
     var order: (Int64, Int32, UInt8, UInt8) {
@@ -197,7 +198,7 @@ extension World {
         firstNotification { $0.date.unixMilliseconds >= moment.unixMilliseconds }
     }
 
-    /// Binary search for the first notification with a property that all later ones have, too.
+    /// Binary search for the first notification with a property that all later ones have as well.
     private func firstNotification(where matches: (NotificationRecord) -> Bool) -> Int {
         var low = 0
         var high = notifications.count

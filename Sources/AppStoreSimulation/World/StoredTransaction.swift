@@ -17,7 +17,7 @@ struct StoredTransaction: Sendable {
     /// Price increase in percent of the ordinary price.
     var priceIncreasePercent: UInt8
     private var percentAndReason: UInt8 = 0
-    /// Number of the monthly payment within a twelve months' commitment, else 0.
+    /// Number of the monthly payment within a twelve months' commitment, otherwise 0.
     var commitmentPayment: UInt8 = 0
 
     private struct Flags: OptionSet {
@@ -63,7 +63,8 @@ struct StoredTransaction: Sendable {
         set { expiresAfter = packed(newValue) }
     }
 
-    /// Changes when the customer upgrades or the store revokes the transaction; history is sorted by it.
+    /// Changes when the customer upgrades or the store revokes the transaction; history is sorted
+    /// by it.
     var modifiedDate: Timestamp {
         get { date(modifiedAfter) }
         set { modifiedAfter = packed(newValue) }
@@ -82,7 +83,8 @@ struct StoredTransaction: Sendable {
         PackedMilliseconds(date.unixMilliseconds - purchase.value)
     }
 
-    /// False for the first period of a subscription, a resubscription or an upgrade: those are purchases.
+    /// False for the first period of a subscription, a resubscription or an upgrade: those are
+    /// purchases.
     var isRenewal: Bool {
         get { flags.contains(.isRenewal) }
         set { flags.set(.isRenewal, to: newValue) }
@@ -133,7 +135,8 @@ struct StoredTransaction: Sendable {
         }
     }
 
-    /// Whether a commitment still has payments to come: it then renews even if the customer cancelled.
+    /// Whether a commitment still has payments to come: it then renews even if the customer
+    /// cancelled.
     var owesPayments: Bool { (1..<12).contains(commitmentPayment) }
 
     mutating func revoke(_ kind: Revocation, percent: UInt8, reason: UInt8, at moment: Timestamp) {
@@ -153,8 +156,8 @@ struct StoredTransaction: Sendable {
     }
 }
 
-/// The fields of a transaction that later events can change (a refund and its reversal, an upgrade, an
-/// extension), as a notification stated them; in 14 bytes.
+/// The fields of a transaction that later events can change (a refund and its reversal, an upgrade,
+/// an extension), as a notification stated them; in 14 bytes.
 struct StatedTransaction: Hashable, Sendable {
     private let expires: PackedMilliseconds
     private let revoked: PackedMilliseconds

@@ -4,8 +4,8 @@ import Synchronization
 /// HTTP through libcurl's multi interface, on one thread of its own.
 ///
 /// Requests of all tasks share few connections: HTTP/2 multiplexes them over one, HTTP/1.1 keeps
-/// up to `maxConnectionsPerHost` alive. TLS 1.2 or later is always verified; there is no switch to
-/// turn that off. Redirects are never followed, cookies, `.netrc` and the proxy variables of the
+/// up to `maxConnectionsPerHost` alive. TLS 1.2 or later is always verified; there is no switch
+/// to turn that off. Redirects are never followed, cookies, `.netrc` and the proxy variables of the
 /// environment are never read. Plain `http` is for loopback hosts unless the settings' reach says
 /// otherwise; a CA file is for loopback hosts only.
 package final class CurlTransport: HTTPTransport {

@@ -41,7 +41,8 @@ package struct CircuitBreaker: Sendable {
     private let patience: Duration
     private let deadline: Duration?
     private var state = State.closed(faults: 0, since: .zero)
-    /// How long people have held the requests of this series of faults; that is no part of `patience`.
+    /// How long `trueup pause` has held requests during this series of faults; that time is not
+    /// part of `patience`.
     private var held: Duration = .zero
 
     /// A closed circuit breaker.
@@ -75,7 +76,7 @@ package struct CircuitBreaker: Sendable {
         return admission
     }
 
-    /// The endpoint answered without a fault of its own; a refusal is no fault.
+    /// The endpoint answered without a fault of its own; a refusal is not a fault.
     package mutating func answerCame() -> Change? {
         defer {
             if state != .givenUp { state = .closed(faults: 0, since: .zero) }
@@ -126,7 +127,8 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// People had the run paused for so long: nobody could find out whether the endpoint works.
+    /// People had the run paused for so long: the run could not find out whether the endpoint
+    /// works.
     package mutating func wasHeld(for duration: Duration) {
         held += duration
     }

@@ -88,7 +88,7 @@ package struct CertificateFacts: Hashable, Sendable {
     /// SHA-256 of its DER form, in lowercase hexadecimal.
     package let fingerprint: String
 
-    /// - Throws: `.certificate` when the bytes are no certificate in DER.
+    /// - Throws: `.certificate` when the bytes are not a certificate in DER.
     package init(der: [UInt8]) throws(JSONWebSignatureError) {
         self.init(try CertificateChain.certificate(fromDER: der), der: der)
     }

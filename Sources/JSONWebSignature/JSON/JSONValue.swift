@@ -145,8 +145,8 @@ enum JSONNumber {
     /// - Parameters:
     ///   - text: A number that the scanner has accepted.
     ///   - roundsDown: Whether a fraction is dropped towards negative infinity; otherwise a number
-    ///     with a fraction is no integer.
-    /// - Returns: `nil` where it is no integer or does not fit.
+    ///     with a fraction is not an integer.
+    /// - Returns: `nil` where it is not an integer or does not fit.
     static func integer(_ text: ArraySlice<UInt8>, roundsDown: Bool) -> Int64? {
         plainInteger(text) ?? anyInteger(text, roundsDown: roundsDown)
     }

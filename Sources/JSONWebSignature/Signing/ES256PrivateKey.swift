@@ -87,7 +87,7 @@ private enum OtherKey {
         return der.firstRange(of: p256) == nil && name(ofKeyIn: pem) != nil
     }
 
-    /// `nil` for what is no PEM, or of another kind still; nothing of the key is in the name.
+    /// `nil` for what is not a PEM, or of another kind still; nothing of the key is in the name.
     static func name(ofKeyIn pem: String) -> String? {
         guard let der = try? PEMDocument(pemString: pem).derBytes else { return nil }
         return identifiers.first { der.firstRange(of: $0.der) != nil }?.name

@@ -27,10 +27,10 @@ package final class JWSVerifier: Sendable {
     ///   - roots: The only trusted roots.
     ///   - markers: Extensions that intermediate and leaf must have.
     ///   - revocation: Checks whether certificates are revoked; `nil` for no such check.
-    ///   - remembering: Of how many payloads to remember that their signature is valid, where the same
-    ///     ones come several times.
+    ///   - remembering: Of how many payloads to remember that their signature is valid, where the
+    ///     same ones come several times.
     ///   - now: The wall clock in UNIX milliseconds, for payloads without a date.
-    /// - Throws: `.format` when a marker is no object identifier.
+    /// - Throws: `.format` when a marker is not an object identifier.
     package init(
         roots: TrustedRoots, markers: CertificateMarkers, revocation: RevocationCheck? = nil,
         remembering: Int = 0, now: @escaping @Sendable () -> Int64
@@ -81,7 +81,7 @@ package final class JWSVerifier: Sendable {
         var leaf = TrustedLeaf(
             header: Array(jws.header), key: key, hashAfterHeader: hash, validity: path.validity)
         if let revocation {
-            // Nobody is asked because of a payload that is refused anyway.
+            // No responder is asked because of a payload that is refused anyway.
             let verified = try dated(
                 jws, digest: digest, validity: path.validity, signedDate: signedDate)
             (leaf.usableUntil, leaf.doubt) = try await standing(of: path, by: revocation)

@@ -12,7 +12,8 @@ package final class PostgresBooks: Sendable {
     let name: String
     let holder: String
     let machine: String
-    /// The name of the last transaction that was given up, because nobody said what became of it.
+    /// The name of the last transaction that was given up, because the server did not say what
+    /// became of it.
     let unanswered = Mutex<String?>(nil)
     private let isChecked = Atomic<Bool>(false)
     private let lifetimeMilliseconds: Int64
@@ -79,7 +80,7 @@ package final class PostgresBooks: Sendable {
             schema: schema)
     }
 
-    /// Keeps everybody else from writing these books, and says so again for a holder.
+    /// Keeps every other machine from writing these books, and says so again for a holder.
     ///
     /// - Throws: `StoreError.busy`, naming who has them; `.schema` where they cannot be written.
     package func claim() throws(StoreError) {
@@ -203,7 +204,8 @@ package final class PostgresBooks: Sendable {
     /// deleted.
     ///
     /// - Parameter state: As the last commit left them.
-    /// - Throws: `StoreError` where nothing is changed, or where old rows are left, which do no harm.
+    /// - Throws: `StoreError` where nothing is changed, or where old rows are left, which do no
+    ///   harm.
     package func conclude(_ state: BooksState) throws(StoreError) {
         try keeper.withLock { keeper throws(StoreError) in
             try keeper.write("putting trueup's database in place") {
@@ -232,7 +234,8 @@ package final class PostgresBooks: Sendable {
         }
     }
 
-    /// Deletes some rows of books that are gone, a short transaction's worth; whether there were any.
+    /// Deletes some rows of books that are gone, a short transaction's worth; whether there were
+    /// any.
     private static func deleteSome(
         of table: String, by keeper: inout SessionKeeper
     ) throws(StoreError) -> Bool {
@@ -325,8 +328,8 @@ extension PostgresBooks {
 extension PostgresBooks {
     /// Reads the books as they are at one moment.
     ///
-    /// In a short transaction for each page, as long as nobody writes the books meanwhile; where
-    /// somebody does, once more in one transaction that only reads.
+    /// In a short transaction for each page, as long as no machine writes the books meanwhile;
+    /// otherwise once more in one transaction that only reads.
     ///
     /// - Parameter body: Reads; it may be called twice.
     /// - Returns: What it read.
@@ -371,7 +374,8 @@ package final class PostgresBooksReading: Sendable {
     package let state: BooksState?
     private let hasMoved = Atomic<Bool>(false)
 
-    /// Whether somebody has changed the books since, so that no more of that moment can be read.
+    /// Whether another machine has changed the books since, so that no more of that moment can be
+    /// read.
     var isPast: Bool { hasMoved.load(ordering: .relaxed) }
 
     init(

@@ -5,7 +5,7 @@ struct CallBooks {
     let session: any ServerSession
     let account: QuotaAccount
 
-    /// Keeps everybody else from booking for this account until the transaction ends.
+    /// Keeps every other worker from reserving calls for this account until the transaction ends.
     ///
     /// - Returns: The server's clock then.
     func hold() throws(ServerFailure) -> Timestamp {
@@ -26,7 +26,8 @@ struct CallBooks {
 
     /// The bucket in which a grant is entered: that in which its last call may be made.
     ///
-    /// A grant is used within a bucket of the caller's clock, so for up to a bucket's length from now.
+    /// A grant is used within a bucket of the caller's clock, so for up to a bucket's length from
+    /// now.
     static func bucket(ofGrantAt clock: Timestamp) -> Int64 {
         QuotaWindow.bucket(of: clock.adding(milliseconds: QuotaWindow.bucketSeconds * 1000))
     }

@@ -4,15 +4,15 @@ import Synchronization
 /// The calls to Apple of all workers on a database, in a table of trueup's, booked before they are
 /// made.
 ///
-/// They are counted by the server's clock, because those of workers differ. What is booked and never
-/// made, as by a worker that was killed, counts for its hour. Its calls block.
+/// They are counted by the server's clock, because those of workers differ. What is booked and
+/// never made, as by a worker that was killed, counts for its hour. Its calls block.
 package final class SharedCalls: Sendable {
     private let state: Mutex<State>
 
     private struct State: Sendable {
         var keeper: SessionKeeper
-        /// Where the last booking of each account stands: in which bucket of the caller's clock, and
-        /// in which of the server's.
+        /// The place of the last reservation of each account: in which bucket of the caller's
+        /// clock, and in which of the server's.
         var last: [QuotaAccount: Booked] = [:]
     }
 
@@ -72,7 +72,8 @@ package final class SharedCalls: Sendable {
     ///   - limit: The calls of any hour.
     ///   - unused: What is left of the caller's last grant.
     ///   - now: The caller's clock, by which it uses the grant.
-    /// - Returns: As many calls as fit, in the bucket of the caller's clock; none while a 429 holds.
+    /// - Returns: As many calls as fit, in the bucket of the caller's clock; none while a 429
+    ///   holds.
     /// - Throws: `StoreError` when nothing is known to be booked; then no call may be made.
     package func book(
         _ wanted: Int, of account: QuotaAccount, limit: Int, givingBack unused: QuotaGrant?,
@@ -80,7 +81,8 @@ package final class SharedCalls: Sendable {
     ) throws(StoreError) -> QuotaGrant {
         try state.withLock { state throws(StoreError) in
             let unused = Self.returned(unused, to: state.last[account])
-            // A transaction that is begun again may have been committed: nothing is given back twice.
+            // A transaction that is begun again may have been committed: nothing is given back
+            // twice.
             var isGivenBack = false
             let (grant, clock) = try state.keeper.write("booking calls to Apple") {
                 session throws(ServerFailure) in

@@ -112,8 +112,8 @@ extension PostgresCompany {
             .map { mapping.row(of: $0) }
     }
 
-    /// Whether the columns of the key can hold it at all: the server refuses a text that is no number
-    /// where it compares with one.
+    /// Whether the columns of the key can hold it at all: the server refuses a text that is not a
+    /// number where it compares with one.
     func isPossible(_ key: SubscriptionKey) -> Bool {
         mapping.keyColumns.allSatisfy { part in
             let text =
@@ -169,7 +169,8 @@ extension MappedStatement {
 }
 
 extension PostgresCompany {
-    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger yet.
+    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger
+    /// yet.
     ///
     /// After a commit without an answer it first waits until the server knows how that ended.
     ///
@@ -320,7 +321,7 @@ extension PostgresCompany {
     /// did not happen is done once more.
     ///
     /// - Returns: `.unknown` where the ledger could not be read after that, `.refused` where a
-    ///   constraint that is looked at last says no.
+    ///   constraint that is checked last refuses it.
     /// - Throws: `StoreError` where nothing of the transaction was written.
     package func commit() throws(StoreError) -> CommitOutcome {
         try state.withLock { state throws(StoreError) in
@@ -460,7 +461,7 @@ struct UnitWork {
 
     /// Begins the unit again and does what it had done, or gives it up.
     ///
-    /// Without a failure one value was refused, which is no reason to give up.
+    /// Without a failure one value was refused, which is not a reason to give up.
     private func replay(
         after failure: ServerFailure?, _ state: inout PostgresCompany.State
     ) throws(StoreError) {
@@ -491,8 +492,8 @@ struct UnitWork {
         }
     }
 
-    /// A refusal by a policy or a trigger is about one row; a right of the user's that is gone is about
-    /// all, and ends the run.
+    /// A refusal by a policy or a trigger is about one row; a right of the user's that is gone is
+    /// about all, and ends the run.
     private func requireRights(
         after failure: ServerFailure, _ state: inout PostgresCompany.State
     ) throws(StoreError) {

@@ -120,8 +120,8 @@ struct UnitStatements {
 
 /// Reads members of JSON out of the texts that `MappedStatements` returns for them.
 ///
-/// Columns of text, and of `json`, may hold what is no JSON or no text of PostgreSQL; the server ends
-/// a statement that meets one such row, and only looks at versions from 16 on before it does.
+/// Columns of text, and of `json`, may hold what is not JSON or no text of PostgreSQL; the server
+/// ends a statement that meets one such row, and only looks at versions from 16 on before it does.
 struct JSONMembers {
     private let columns: [MappedColumn]
     private let isNeeded: Bool
@@ -137,7 +137,8 @@ struct JSONMembers {
     /// The texts of `TableMapping.readColumns`.
     ///
     /// - Parameter row: As the server returned it.
-    /// - Returns: With each member in place of what leads to it; `nil` where there is no such member.
+    /// - Returns: With each member in place of what leads to it; `nil` where there is no such
+    ///   member.
     func texts(of row: [String?]) -> [String?] {
         guard isNeeded else { return row }
         return zip(columns, row).map { column, text in
@@ -154,7 +155,7 @@ struct JSONMembers {
         }
         let decoder = JSONDecoder()
         if let key = JSONMember.path { decoder.userInfo[key] = path }
-        // What is no JSON has no members, as in SQLite.
+        // What is not JSON has no members, as in SQLite.
         return try? decoder.decode(JSONMember.self, from: Data(rest)).text
     }
 }

@@ -3,7 +3,8 @@
     import Glibc
     import Synchronization
 
-    /// A call of libpq that blocks, on a thread of its own, so that its caller need not wait for its end.
+    /// A call of libpq that blocks, on a thread of its own, so that its caller need not wait for
+    /// its end.
     enum DetachedCall {
         /// Starts a call and does not wait for it.
         ///
@@ -49,7 +50,7 @@
         private enum State {
             case opening
             case opened(HandedConnection)
-            /// Nobody waits for it: the thread closes what it opens.
+            /// No caller waits for it: the thread closes what it opens.
             case abandoned
         }
 

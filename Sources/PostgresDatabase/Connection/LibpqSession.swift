@@ -5,8 +5,9 @@
 
     /// A session over libpq.
     ///
-    /// libpq's own calls wait without limit where a server stops answering. So a connection is opened on
-    /// a thread of its own, and statements are sent and their answers read without blocking.
+    /// libpq's own calls wait without limit where a server stops answering. So a connection is
+    /// opened on a thread of its own, and statements are sent and their answers read without
+    /// blocking.
     package final class LibpqSession: ServerSession {
         private let connection: Mutex<LibpqConnection>
 
@@ -50,7 +51,7 @@
         /// To follow "for".
         var doing = "an answer"
 
-        /// Answers are looked for at least so often, and a signal is noticed.
+        /// The longest pause between two looks for an answer or a signal.
         private static let longestPollMilliseconds: Int64 = 200
 
         init(
@@ -149,7 +150,8 @@
         /// Waits until the next result is here, or the end of all; a connection that is lost has an
         /// answer as well: its error.
         ///
-        /// - Parameter end: When to give up; asked again and again, because a signal moves it forward.
+        /// - Parameter end: When to give up; asked again and again, because a signal moves it
+        ///   forward.
         /// - Returns: `false` where it was given up.
         private func isAnswered(until end: () -> ContinuousClock.Instant) -> Bool {
             while true {
@@ -167,7 +169,8 @@
             }
         }
 
-        /// Asks the server through a second connection to end the statement, and does not wait for that.
+        /// Asks the server through a second connection to end the statement, and does not wait for
+        /// that.
         private func cancel() {
             let request = unsafe CancelRequest(PQgetCancel(handle))
             _ = DetachedCall.start { request.send() }
@@ -192,8 +195,8 @@
 
         private func failure(of result: OpaquePointer) -> ServerFailure {
             let state = unsafe shim_sql_state(result).map { unsafe String(cString: $0) } ?? ""
-            // What has no state is libpq's own: where a server says that it shuts down and closes, libpq
-            // calls the connection good until it is used once more.
+            // What has no state is libpq's own: where a server says that it shuts down and closes,
+            // libpq calls the connection good until it is used once more.
             let isOver = unsafe PQstatus(handle) != CONNECTION_OK || state.isEmpty
             let words =
                 unsafe shim_primary_message(result).map { unsafe Self.line($0) }

@@ -141,13 +141,13 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
 
     /// The meaning of an error for the caller.
     package enum Meaning: Hashable, Sendable {
-        /// Nobody answers, or the server lets nobody in.
+        /// The server does not answer, or refuses the login.
         case unavailable
         /// A standby, or a session that may only read.
         case readOnly
         /// Another program holds a lock for longer than our patience.
         case locked
-        /// A statement took longer than it may.
+        /// A statement took longer than its time limit.
         case tooSlow
         /// Two transactions were in each other's way; the same again may succeed.
         case again
@@ -191,13 +191,13 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a statement that wrote one row may have failed with it because of that row alone.
     ///
-    /// A trigger raises whatever it likes, and fails in whatever way when its own tables or functions
-    /// are gone; the statement itself was well, because the row was read by the same mapping just
-    /// before. What remains is about the server, or about other transactions.
+    /// A trigger raises whatever it likes, and fails in whatever way when its own tables or
+    /// functions are gone; the statement itself was well, because the row was read by the same
+    /// mapping just before. What remains is about the server, or about other transactions.
     package var mayBeOfOneRow: Bool {
         switch meaning {
         case .locked, .tooSlow, .again, .full, .stopped: false
-        // Without a state, and where the server has no memory, nobody speaks of a row.
+        // Without a state, and where the server has no memory, the error is not about a row.
         case .unavailable: !["", "53"].contains(description.prefix(2))
         default: description != "25P02"
         }

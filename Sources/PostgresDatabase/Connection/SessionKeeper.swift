@@ -219,7 +219,8 @@ enum PoolerRefusal: CaseIterable {
     case startupParameter
     case statementMode
 
-    /// - Parameter words: Of a failure; what the server itself says about a statement is none of these.
+    /// - Parameter words: Of a failure; what the server itself says about a statement is none of
+    ///   these.
     init?(_ words: String) {
         guard let known = Self.allCases.first(where: { words.contains($0.words) }) else {
             return nil
@@ -251,7 +252,8 @@ enum PoolerRefusal: CaseIterable {
 }
 
 extension ServerFailure {
-    /// Whether PgBouncer had no session with the server to give: waiting once more would take as long.
+    /// Whether PgBouncer had no session with the server to give: waiting once more would take as
+    /// long.
     var isOfFullPooler: Bool { endsSession && words.contains("query_wait_timeout") }
 
     /// Whether PgBouncer ended the session for a reason that waiting does not take away.

@@ -1,7 +1,8 @@
 package import Subscriptions
 
 extension StoreError {
-    /// Translates what a PostgreSQL server says; nothing else of this module gives errors a meaning.
+    /// Translates what a PostgreSQL server says; nothing else of this module gives errors a
+    /// meaning.
     ///
     /// - Parameters:
     ///   - failure: What the server said.
@@ -96,7 +97,7 @@ extension StoreError {
 /// Whose tables a statement is about, for the advice where they are not as expected.
 package enum ServerTables: Sendable {
     case company
-    /// Those of the books, which nobody but us writes.
+    /// Those of the books, which only trueup writes.
     case books
 
     var advice: String {

@@ -3,10 +3,10 @@ import Synchronization
 
 /// Which worker works on which app, in a table of the company's database.
 ///
-/// A lease is for one app and one job, and lasts as long as its holder says so again and again. Every
-/// holder has a higher number than the one before; a transaction that writes rows holds the lease
-/// under its number, so a worker that comes back from a long pause finds that it may write no more.
-/// Times are the server's: clocks of workers do not count.
+/// A lease is for one app and one job, and lasts as long as its holder says so again and again.
+/// Every holder has a higher number than the one before; a transaction that writes rows holds the
+/// lease under its number, so a worker that comes back from a long pause finds that it may write no
+/// more. Times are the server's: clocks of workers do not count.
 package final class AppLeases: Sendable {
     private let session: SharedSession
     private let books: String
@@ -32,7 +32,7 @@ package final class AppLeases: Sendable {
         self.lifetimeMilliseconds = lifetimeMilliseconds
     }
 
-    /// Longer than a fail-over, shorter than somebody's patience with a dead worker.
+    /// Longer than a fail-over, shorter than people wait for a dead worker.
     package static let lifetimeMilliseconds: Int64 = 90_000
 
     /// Takes the leases of a job on some apps: all, or none.
@@ -61,8 +61,8 @@ package final class AppLeases: Sendable {
 
     /// Two runs with copies of the same books would each number their corrections alike.
     ///
-    /// Books that were moved are at one place only, and a run of theirs that was killed at the other
-    /// place holds its leases no longer than these last.
+    /// Books that were moved are at one place only, and a run of theirs that was killed at the
+    /// other place holds its leases no longer than these last.
     private func refuseCopies(_ session: any ServerSession) throws(ServerFailure) {
         // Of two that begin at once the second one sees the first one's leases.
         _ = try session.run(
@@ -175,7 +175,7 @@ package final class AppLeases: Sendable {
 package struct LeaseFence: Hashable, Sendable {
     package var app: AppIdentity
     package var job: String
-    /// Rises with every holder; whoever has a smaller one may write no more.
+    /// Rises with every holder; a worker with a smaller one may write no more.
     package var number: Int64
 
     package init(app: AppIdentity, job: String, number: Int64) {

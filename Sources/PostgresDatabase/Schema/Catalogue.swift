@@ -25,14 +25,15 @@ extension SessionKeeper {
     }
 }
 
-/// Puts tables together from the rows of the catalogue: one for each column, and one for each column
-/// of an index.
+/// Puts tables together from the rows of the catalogue: one for each column, and one for each
+/// column of an index.
 struct TableCatalogue: Sendable {
     private(set) var tables: [CompanyTableDescription] = []
     private var places: [String: Int] = [:]
     private var indexes: [String: Int] = [:]
 
-    /// Which relations are meant: those of a name, where `$1` is the schema and `$2` the name, or all.
+    /// Which relations are meant: those of a name, where `$1` is the schema and `$2` the name, or
+    /// all.
     ///
     /// Without a schema, a name means what the search path finds, as in a statement. The rows of
     /// partitions and heirs, which `$3` may leave out, are those of the table that they belong to.
@@ -175,8 +176,8 @@ extension SessionKeeper {
             session throws(ServerFailure) in
             try session.run("SELECT to_regclass('trueup.ledger')", []).first
         }
-        // Another worker may have made them since the version was read. A step commits its tables and
-        // its number together: where the tables are seen, the number is, too.
+        // Another worker may have made them since the version was read. A step commits its tables
+        // and its number together: where the tables are seen, the number is as well.
         guard there != nil, try version() == 0 else { return nil }
         let steps = OurSchema.steps.map { "\($0.number) \($0.makes)" }.joined(separator: ", ")
         let table = OurSchema.opening.split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -10,7 +10,7 @@ struct MappingCheck {
         self.table = table
     }
 
-    /// The first thing that does not hold, for whoever wrote the mapping; `nil` where all does.
+    /// The first thing that does not hold, for the author of the mapping; `nil` where all does.
     func problem(mayWrite: Bool) -> String? {
         guard table.rights.maySelect else { return "the user may not read it (GRANT SELECT)" }
         for (field, mapped) in mapping.read {

@@ -10,7 +10,7 @@ enum OurSchema {
         let statements: String
     }
 
-    /// The number by which everybody who migrates waits for the others: the letters of the name.
+    /// The number by which processes that migrate wait for each other: the letters of the name.
     static let lock: Int64 = 0x7472_7565_7570
 
     /// Whether it is there, and what the user may do: `CREATE SCHEMA IF NOT EXISTS` asks for the
@@ -113,7 +113,7 @@ enum OurSchema {
                 COMMENT ON TABLE trueup.runs IS
                     'A line for each run of each worker; the proof is the report that it names'
                 """),
-        // What one worker is told by Apple holds for all: nobody asks before that time.
+        // A refusal that one worker gets from Apple holds for all: no worker asks before that time.
         Step(
             number: 5, makes: "refusals",
             statements: """

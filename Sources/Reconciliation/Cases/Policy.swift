@@ -1,16 +1,16 @@
 package import Subscriptions
 
-/// The values on which a judgement depends, apart from the case: the job's settings and the time.
+/// The values on which a check depends, apart from the case: the job's settings and the time.
 package struct Policy: Hashable, Sendable {
-    /// The time of the judgement; also decides the UTC day of an absence.
+    /// The time of the check; also decides the UTC day of an absence.
     package var now: Timestamp
     /// Rows whose `signed_date` is younger than this are in flight.
     package var settleMilliseconds: Int64
     /// Distinct UTC days before "not found" counts as confirmed.
     package var notFoundConfirmations: Int
     package var history: HistoryUse
-    /// Whether the history may be read where only it shows how a period that several transactions share
-    /// ended: with every setting but `never`, also where no periods are stored.
+    /// Whether the history may be read where only it shows how a period that several transactions
+    /// share ended: with every setting but `never`, also where no periods are stored.
     package var readsSharedPeriods: Bool
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String>

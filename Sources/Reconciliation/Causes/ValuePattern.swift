@@ -15,7 +15,7 @@ package enum ValuePattern: Hashable, Sendable {
 
     /// The widest distance of a time zone from UTC (Line Islands, UTC+14).
     private static let widestZoneMinutes: Int64 = 14 * 60
-    /// Smaller numbers are no times of Apple's in milliseconds (1973).
+    /// Smaller numbers are not times of Apple's in milliseconds (1973).
     private static let earliestMilliseconds: Int64 = 100_000_000_000
     /// Time zones differ by quarters of an hour.
     private static let zoneStepMilliseconds = 15 * Milliseconds.perMinute

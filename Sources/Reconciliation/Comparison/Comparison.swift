@@ -12,7 +12,7 @@ final class Comparison: Sendable {
     let kept: KeptColumns
     /// The customer's history, where it was read.
     let history: HistoryReading?
-    /// The time of the judgement; `nil` where no time is compared with it.
+    /// The time of the check; `nil` where no time is compared with it.
     let now: Timestamp?
     /// The products that the company lists; `nil` where it lists none.
     let catalogue: ProductCatalogue?
@@ -91,10 +91,11 @@ final class Comparison: Sendable {
         }
     }
 
-    /// Whether a stored number of seats is cleared, because Apple's subscription is no longer a group's.
+    /// Whether a stored number of seats is cleared, because Apple's subscription is no longer a
+    /// group's.
     ///
-    /// Where seats were added, Apple states nothing until all transactions of the period are known. A
-    /// company may store one seat for every subscription.
+    /// Where seats were added, Apple states nothing until all transactions of the period are known.
+    /// A company may store one seat for every subscription.
     private func mayClear(_ field: SubscriptionField) -> Bool {
         guard stated.transaction.seats == nil, stated.renewalSeats == nil,
             case .integer(let seats) = row.value(of: field)
@@ -165,11 +166,11 @@ final class Comparison: Sendable {
         case open
     }
 
-    /// Another id of the same line item is right where Apple's history shows it, and wrong where the
-    /// complete history does not.
+    /// Another id of the same line item is right where Apple's history shows it, and wrong where
+    /// the complete history does not.
     ///
-    /// The history need not be read again where it was agreed with: the row has the values that the last
-    /// judgement left, and its line item is still the current one.
+    /// The history need not be read again where it was agreed with: the row has the values that the
+    /// last check left, and its line item is still the current one.
     var currentTransaction: CurrentTransaction {
         let transaction = stated.transaction
         guard let ours = row.latestTransactionID, ours != transaction.transactionID else {
@@ -204,8 +205,8 @@ final class Comparison: Sendable {
 
     /// Where a stored id belongs, by whether the known transactions of the period have it.
     ///
-    /// Another stored end says that it is another period's. The history need not be read again where
-    /// it was agreed with.
+    /// Another stored end says that it is another period's. The history need not be read again
+    /// where it was agreed with.
     private func place(in isKnown: Bool?) -> CurrentTransaction {
         if let isKnown { return isKnown ? .ofThePeriod : .another }
         let isOtherPeriod = disagrees(in: .expiresDate) || disagrees(in: .productID)
@@ -213,7 +214,7 @@ final class Comparison: Sendable {
         return wasAgreed ? .ofThePeriod : .open
     }
 
-    /// Whether the row has the values that the last judgement left.
+    /// Whether the row has the values that the last check left.
     private var wasAgreed: Bool { scoped.check?.check.values == ValuesDigest(of: row) }
 
     /// Whether an empty stored line item belongs to the transaction that Apple states: the row may
@@ -477,7 +478,7 @@ extension StatedSubscription {
             return "in grace period, but signed neither with its end nor as in billing retry"
         }
         return (end.map { isPast($0, by: Self.longestGraceMilliseconds) } ?? false)
-            ? "in grace period, but signed as ended longer ago than any lasts" : nil
+            ? "in grace period, but the signed end is longer ago than any grace period lasts" : nil
     }
 
     private var isSignedAsInRetry: Bool { renewal.isInBillingRetryPeriod == true }

@@ -258,8 +258,8 @@ struct StatedPeriod: Hashable, Sendable {
     }
 }
 
-/// Names the period of each transaction: by its line item, or where seats were added by the end that
-/// all its purchases have.
+/// Names the period of each transaction: by its line item, or where seats were added by the end
+/// that all its purchases have.
 private struct SharedItems {
     /// The ends of periods to which seats were added, by line item.
     private var ends: [String: Timestamp] = [:]

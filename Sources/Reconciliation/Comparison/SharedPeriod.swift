@@ -14,9 +14,9 @@ struct SharedPeriod: Sendable {
     let isWhole: Bool
     /// The transaction that represents the period.
     ///
-    /// One that is not revoked, if any is known: the first that the answer itself shows. Otherwise one
-    /// of which only a part was refunded, because that need not end the access. Where all are wholly
-    /// revoked, the last of them, with which access ended.
+    /// One that is not revoked, if any is known: the first that the answer itself shows. Otherwise
+    /// one of which only a part was refunded, because that need not end the access. Where all are
+    /// wholly revoked, the last of them, with which access ended.
     let representative: SignedTransaction
 
     /// `nil` where the newest period that the answer shows is represented by one transaction.
@@ -53,8 +53,8 @@ struct SharedPeriod: Sendable {
     /// Whether every transaction of the period is revoked; `nil` where that depends on transactions
     /// that are not shown.
     ///
-    /// Only that ends access. A revoked quantity of seats never does, nor does one revoked transaction
-    /// of several.
+    /// Only that ends access. A revoked quantity of seats never does, nor does one revoked
+    /// transaction of several.
     var isRevoked: Bool? {
         if transactions.contains(where: { $0.revocationDate == nil }) { return false }
         return isWhole ? true : nil

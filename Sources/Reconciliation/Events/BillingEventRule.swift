@@ -7,7 +7,7 @@ package import Subscriptions
 /// comes first, then whether the customer may use the service, then what they use and whose it is,
 /// and last what will be.
 package enum BillingEventRule {
-    /// - Parameter events: those that anybody is to hear of.
+    /// - Parameter events: those that a receiver wants.
     /// - Returns: the table that the store names corrections by, as it writes them.
     package static func naming(of events: Set<BillingEvent>) -> EventNaming {
         EventNaming(lines, delivered: events)

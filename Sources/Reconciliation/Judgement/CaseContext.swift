@@ -130,8 +130,8 @@ extension CaseContext {
             return drafts
         }
         if answerContainsAsked {
-            // With only the asked row's own subscription there is nothing to compare it with, unless
-            // its customer pays under another Apple Account.
+            // With only the asked row's own subscription there is nothing to compare it with,
+            // unless its customer pays under another Apple Account.
             if answer.subscriptions.count > 1 || item.asked?.neighbours.isEmpty != true {
                 let reading = CustomerReading(self, answer: answer)
                 for rule in AllRules.customer {

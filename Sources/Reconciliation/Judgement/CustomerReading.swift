@@ -13,8 +13,8 @@ struct CustomerAnswer: Sendable {
 
     /// - Parameters:
     ///   - answer: Apple's answer about the customer.
-    ///   - history: The customer's history, where it was read: an answer need not show every transaction
-    ///     of a period that several represent.
+    ///   - history: The customer's history, where it was read: an answer need not show every
+    ///     transaction of a period that several represent.
     init(_ answer: StatusAnswer, history: HistoryReading? = nil) {
         let periods = Self.sharedPeriods(in: answer.subscriptions, history: history)
         self.periods = periods
@@ -80,7 +80,7 @@ struct CustomerAnswer: Sendable {
     /// Whether the answer contains a verified statement about the id.
     func contains(_ id: String) -> Bool { position(of: id) != nil && rejected[id] == nil }
 
-    /// Where the statement about an id stands, by halves: they are sorted by it.
+    /// The position of the statement about an id, by binary search: they are sorted by it.
     private func position(of id: String) -> Int? {
         var range = subscriptions.indices
         while !range.isEmpty {

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// The judgement on one subscription, before the policy decides what is reported and written.
+/// The check on one subscription, before the policy decides what is reported and written.
 struct OutcomeDraft: Sendable {
     let key: SubscriptionKey
     var verdict: Verdict?
@@ -8,7 +8,7 @@ struct OutcomeDraft: Sendable {
     var absence = AbsenceObservation.nothing
     /// The row as it is; `nil` where none is held.
     var row: LocalSubscription?
-    /// When an absence must be looked at again, so as to be confirmed.
+    /// When an absence must be checked again to confirm it.
     var suspectUntil: Timestamp?
     /// When Apple signed the verified statement about the subscription, also one that a doubt kept
     /// from being compared.

@@ -1,6 +1,6 @@
 import Subscriptions
 
-/// Every rule, by what it looks at; a new rule is a file, a test file and its line here.
+/// Every rule, by what it reads; a new rule is a file, a test file and its line here.
 ///
 /// The order matters in `standing`, `doubts` and `status`, where the first rule that fits decides.
 enum AllRules {
@@ -76,8 +76,8 @@ enum AllRules {
 
 /// The common part of all rules: a name and a version, which plans state.
 ///
-/// Whoever changes what a rule finds raises its version, so that a plan which is applied a week
-/// later still says by which rule it was made. What a rule looks at decides which protocol below it
+/// If you change what a rule finds, raise its version, so that a plan which is applied a week
+/// later still says by which rule it was made. What a rule reads decides which protocol below it
 /// conforms to.
 protocol Rule: Sendable {
     static var version: Int { get }
@@ -94,7 +94,7 @@ extension Rule {
 
 /// Decides about a row from its id, app and environment, before any column is compared.
 ///
-/// The first rule with a conclusion ends the judgement of the row, and nothing is written to it.
+/// The first rule with a conclusion ends the check of the row, and nothing is written to it.
 protocol StandingRule: Rule {
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion?
 }
@@ -116,7 +116,8 @@ struct Conclusion: Hashable, Sendable {
 
 /// Decides whether Apple's statement can be compared with a row at all.
 ///
-/// The first doubt ends the judgement of the row: it is undecided, and nothing is written to it.
+/// The first rule that cannot decide ends the check of the row: it is undecided, and nothing is
+/// written to it.
 protocol DoubtRule: Rule {
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt?
 }

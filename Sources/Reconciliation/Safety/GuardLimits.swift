@@ -74,7 +74,7 @@ package struct GuardLimit: Sendable {
 
 /// The limits in one line of text, as they are stored with a plan.
 extension GuardLimits {
-    /// For example `max_changes=500 max_change_share=0.05 …`; `none` is no limit.
+    /// For example `max_changes=500 max_change_share=0.05 …`; `none` is not a limit.
     package var text: String {
         GuardLimits.all.map { limit in
             switch limit.place {

@@ -184,8 +184,8 @@ struct DateDifference: Hashable, Sendable {
 
     /// Whether the correction leaves the columns that identify the period unchanged.
     ///
-    /// In production, filling in an empty one is no change. In the sandbox it counts as a change,
-    /// because a renewal there moves a date by minutes or by an hour, like a time zone.
+    /// In production, filling in an empty one is not a change. In the sandbox it counts as a
+    /// change, because a renewal there moves a date by minutes or by an hour, like a time zone.
     private static func isAboutOnePeriod(
         _ correction: PlannedCorrection, _ environment: String
     ) -> Bool {

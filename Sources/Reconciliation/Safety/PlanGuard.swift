@@ -53,7 +53,7 @@ package struct SurveyedPlan: Hashable, Sendable {
         self.survey = survey
     }
 
-    /// The rows that a share is of: those in scope, and where only due rows were asked about also
+    /// The rows that a share is of: those in scope, and where only due rows were checked also
     /// the quiet ones.
     var covered: Int { totals.coveredRows }
 
@@ -64,7 +64,7 @@ package struct SurveyedPlan: Hashable, Sendable {
 
     /// Whether so many rows exceed a share of the rows covered.
     ///
-    /// With no row covered any change exceeds it. A share of 1 is no limit.
+    /// With no row covered any change exceeds it. A share of 1 is not a limit.
     func passes(_ share: Double, by rows: Int) -> Bool {
         share < 1 && Double(rows) > share * Double(covered)
     }
@@ -131,7 +131,7 @@ struct ChangeCountGuard: PlanGuard {
 ///
 /// Where only due rows were checked, two shares are held against the limit: that of the whole
 /// table, because most due rows are due because something has changed; and that of the rows which
-/// were asked about without a sign of a change, because they stand for the rest of the table.
+/// were checked without a sign of a change, because they stand for the rest of the table.
 ///
 /// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
 /// limit, because a first fill also inserts rows that are not in scope yet.

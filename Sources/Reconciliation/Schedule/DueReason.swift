@@ -61,7 +61,7 @@ package func dueReason(
 ///   - stated: Apple's statement; it holds for the moment at which it was signed.
 ///   - notificationsFlow: Whether Apple's notification history tells what happens. Where it does,
 ///     the looks at a billing retry only make sure that nothing was left out.
-///   - now: The time of the judgement.
+///   - now: The time of the check.
 /// - Returns: The moment; `now` itself where it has passed already, never an earlier one. `nil`
 ///   where only an event can change the word.
 package func nextClock(
@@ -85,7 +85,7 @@ package func nextClock(
     }
 }
 
-/// Days after the expiry on which a billing retry is looked at where notifications flow.
+/// Days after the expiry on which a billing retry is checked where notifications flow.
 private let retryDaysWithNotifications: [Int64] = [1, 3, 7, 14, 30, 45, lastRetryDay]
 
 /// Apple retries for up to 60 days, the grace period included; the look at their end is the last.

@@ -71,7 +71,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var lastFailure: String?
     /// Settings that every answer contradicts, in sentences.
     package var suspectedSettings: [String] = []
-    /// Apps about which Apple answers nothing, each with why; the other apps were asked all the same.
+    /// Apps about which Apple answers nothing, each with why; the other apps were asked all the
+    /// same.
     package var refusedApps: [AppIdentity: AppRefusal] = [:]
     /// Rows in scope that were not checked.
     package var unreached = 0
@@ -170,7 +171,8 @@ package struct ExitDecision: Hashable, Sendable {
             held.append(.findings)
         }
         if walks, totals.inScope == 0, case .completed = end {
-            // With no reason to ask about any row nothing was checked, so nothing is known to be right.
+            // With no reason to ask about any row nothing was checked, so nothing is known to be
+            // right.
             if coveredRows ?? 0 > 0 {
                 held.append(.incomplete)
             } else if changes == 0 {

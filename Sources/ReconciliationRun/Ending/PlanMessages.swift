@@ -75,8 +75,8 @@ extension ExitDecision {
             + "\(commands.command("run", "backfill"))." + others
     }
 
-    /// Of most rows in scope nothing is corrected and something filled, or of most rows that a plan of
-    /// suspicious size would change.
+    /// Of most rows in scope nothing is corrected and something filled, or of most rows that a plan
+    /// of suspicious size would change.
     private var isFirstFill: Bool {
         if case .undo? = planned?.source { return false }
         return totals.filled > totals.inScope / 2
@@ -196,7 +196,7 @@ package struct PlannedEnding: Hashable, Sendable {
 
     /// Sentences for the person on call.
     ///
-    /// - Parameter commands: What they are told to give next.
+    /// - Parameter commands: The commands to give next.
     /// - Returns: In the order of importance.
     func messages(_ commands: RunCommands) -> [String] {
         var sentences: [String] = []

@@ -158,8 +158,8 @@ final class AnswerTally: Sendable {
 
 /// The apps that Apple refuses to talk about in this run, with what the person on call should know.
 ///
-/// A key is revoked, or an app is entered wrongly, for one app; so only the calls of that app end. The
-/// run itself ends when no app that it is about can be asked any more.
+/// A key is revoked, or an app is entered wrongly, for one app; so only the calls of that app end.
+/// The run itself ends when no app that it is about can be asked any more.
 final class AppRefusals: Sendable {
     private let apps: Set<AppIdentity>
     private let refused = Mutex<[AppIdentity: AppRefusal]>([:])

@@ -1,7 +1,7 @@
 import Reconciliation
 import Subscriptions
 
-/// Asks Apple everything that one case needs until the core can judge it.
+/// Asks Apple everything that one case needs until the core can check it.
 ///
 /// The core decides which question comes next; this type asks it. A class, because every question
 /// that is asked at the same time is given it.
@@ -25,7 +25,7 @@ final class Inquirer: Sendable {
         self.refusals = refusals
     }
 
-    /// The policy as of now: a run of hours must not judge by the hour of its start.
+    /// The policy as of now: a run of hours must not check by the hour of its start.
     private var currentPolicy: Policy {
         var current = policy
         current.now = clock.now()

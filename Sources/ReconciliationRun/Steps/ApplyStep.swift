@@ -90,7 +90,7 @@ struct ApplyStep {
         if case .undo = context.job.planSource { false } else { true }
     }
 
-    /// The plan against what was looked at when it was made.
+    /// The plan against what was checked when it was made.
     private func guardedTotals() async throws(StoreError) -> PlanTotals {
         var plan = try await context.store.planTotals(of: context.pass)
         guard case .plan(let digest) = context.job.planSource else { return plan }
@@ -182,8 +182,8 @@ extension RunContext {
 
 /// Has a plan reviewed outside of the run before its first write.
 ///
-/// It returns whole sentences that say why the plan is refused, or `nil` where it is accepted. Where the run was
-/// asked to stop meanwhile, what it returns does not count.
+/// It returns whole sentences that say why the plan is refused, or `nil` where it is accepted.
+/// Where the run was asked to stop meanwhile, what it returns does not count.
 package typealias PlanReview = @Sendable (PlanSeal) async throws -> String?
 
 /// The result of the stage that guards and writes the plan.

@@ -41,8 +41,8 @@ struct CanaryStep {
         return .agrees(subscriptions: rows.count)
     }
 
-    /// Writes until so many subscriptions are corrected, or the plan has no more: a row that moved
-    /// or that the database refuses proves nothing, and another takes its place.
+    /// Writes until so many subscriptions are corrected, or the plan has no more: a row that
+    /// changed or that the database refuses proves nothing, and another takes its place.
     private func write() async throws -> [CanaryRow] {
         let (store, pass, header) = (context.store, context.pass, context.header)
         while true {
@@ -64,8 +64,8 @@ struct CanaryStep {
 
     /// Asks about the rows as they are now.
     ///
-    /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep this
-    /// look away from them.
+    /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep
+    /// this look away from them.
     private func lookAgain(
         at rows: [CanaryRow]
     ) async throws -> Look {

@@ -48,7 +48,8 @@ struct NotificationReading {
                         end = end ?? RunEnd(thrown: error)
                     }
                 }
-                // Do not wait for a call, or a pause of the quota, whose result is no longer needed.
+                // Do not wait for a call, or a pause of the quota, whose result is no longer
+                // needed.
                 if end != nil { group.cancelAll() }
             }
         }
@@ -118,8 +119,8 @@ struct NotificationReading {
 extension NotificationWindow {
     /// A day each, at most 64, together the whole window.
     ///
-    /// Neighbours overlap by a millisecond or two, because Apple does not say whether a window contains
-    /// its first and its last.
+    /// Neighbours overlap by a millisecond or two, because Apple does not say whether a window
+    /// contains its first and its last.
     package var slices: [NotificationWindow] {
         let length = max(0, end.milliseconds(since: start))
         let count = min(64, max(1, (length - 1) / Milliseconds.perDay + 1))
@@ -132,8 +133,9 @@ extension NotificationWindow {
     }
 }
 
-/// Sorts the subscriptions that notifications name: those whose row agrees with the signed statement
-/// in the notification are settled by it, without a call; about the others Apple must be asked.
+/// Sorts the subscriptions that notifications name: those whose row agrees with the signed
+/// statement in the notification are settled by it, without a call; about the others Apple must be
+/// asked.
 struct NotifiedSubscriptions {
     let context: RunContext
     let app: AppIdentity
@@ -187,7 +189,7 @@ struct NotifiedSubscriptions {
 
     /// The match, where the statement of the notification leaves nothing to ask, report or write.
     ///
-    /// A job that covers every row asks about every row.
+    /// A job that covers every row checks every row.
     private func agreement(
         of row: ScopedRow, with notification: RecordedNotification, policy: Policy
     ) -> RowOutcome? {

@@ -146,8 +146,8 @@ private struct Window<Source: QuestionSource> {
             waiting += groups.map { Customer($0, page: pages) }
             done += page.rows - page.subjects.count
             asked.batch.outcomes += page.settled
-            // Not asked until `AskAgainStep`; should the run not come so far, they were not reached,
-            // and are asked in their turn the next time.
+            // Not asked until `AskAgainStep`; should the run not come so far, they were not
+            // reached, and are asked in their turn the next time.
             asked.batch.outcomes += page.putOff.map {
                 RowOutcome(key: $0, verdict: .undecided(.deadline))
             }
@@ -269,8 +269,8 @@ struct QuestionSorting {
 
     /// Returns the rows that failed in the run before.
     ///
-    /// They come last: they may be at fault themselves, and nothing that can be checked must wait for
-    /// them.
+    /// They come last: they may be at fault themselves, and nothing that can be checked must wait
+    /// for them.
     private func failedLastTime(
         among keys: [SubscriptionKey]
     ) async throws -> Set<SubscriptionKey> {

@@ -9,8 +9,8 @@ struct QueueStep: QuestionSource {
     let part: QueuePart
     /// Whether only rows that we hold are checked, or only what we do not hold.
     ///
-    /// A subscription that a notification named and no row holds comes last: an answer about another
-    /// one may show that it is held under another id.
+    /// A subscription that a notification named and no row holds comes last: an answer about
+    /// another one may show that it is held under another id.
     let held: Bool
     /// How many questions there are, for people who watch.
     var total: Int?
@@ -72,7 +72,7 @@ struct QueueStep: QuestionSource {
         let named = unheld.filter { $0.reason == .notification }
         let elsewhere = try await context.store.heldUnderOtherIDs(
             among: named.map(\.key), in: context.pass)
-        // Nor is a row that was deleted since anybody's question any more.
+        // A row that was deleted since needs no question either.
         let gone = unheld.filter { $0.reason != .notification || elsewhere.contains($0.key) }
         if !gone.isEmpty {
             try await context.stage(

@@ -16,8 +16,8 @@ struct RecoverStep {
         var shortfall: String?
         /// Whether the reading is tried once more at the end of the run.
         var mayComeLater = false
-        /// How many notifications the history held, also such as did not verify; `nil` where it was not
-        /// read to its end.
+        /// How many notifications the history held, also such as did not verify; `nil` where it was
+        /// not read to its end.
         var notifications: Int?
         /// How many of them did not verify.
         var unverifiable = 0

@@ -35,7 +35,8 @@ struct RunContext: Sendable {
     /// The reason to stop asking before the next page; `nil` while it may continue.
     var reasonToEnd: RunEnd? { reasonToStop ?? (clock.isPastDeadline ? .deadline : nil) }
 
-    /// The reason to stop asking, apart from the deadline, which only counts where questions are left.
+    /// The reason to stop asking, apart from the deadline, which only counts where questions are
+    /// left.
     var reasonToStop: RunEnd? {
         if let signal = stop.signal { return .signal(signal) }
         return tally.verdict ?? outage
@@ -66,8 +67,8 @@ struct RunContext: Sendable {
 
 /// Thrown by a step that must end the asking.
 ///
-/// A step throws this, the store's `StoreError`, or Apple's `RunStop`; `RunEnd(thrown:)` makes the end of the
-/// run from each.
+/// A step throws this, the store's `StoreError`, or Apple's `RunStop`; `RunEnd(thrown:)` makes the
+/// end of the run from each.
 struct RunInterruption: Error {
     let end: RunEnd
 }

@@ -294,7 +294,8 @@ struct ReportFolderAudit {
         }
     }
 
-    /// Who copies a report folder to where links cannot stand gets a copy of the newest run in its place.
+    /// Who copies a report folder to where links cannot stand gets a copy of the newest run in its
+    /// place.
     private mutating func checkCopy(of newest: RunChain.Link, at path: String) {
         guard let seal = try? FileSeal.ofFile(at: path + "/" + FileCheck.manifest),
             seal.sha256 == newest.manifest.digest
@@ -473,7 +474,7 @@ struct RunChain {
 
     /// Runs that began before the one that they follow, by their clocks.
     ///
-    /// A clock that was set back is no sign of tampering: the order of the chain is that of its
+    /// A clock that was set back is not a sign of tampering: the order of the chain is that of its
     /// digests. Because of the lock a run begins only after the previous one has ended. A rehearsal
     /// has a clock of its own.
     var reversals: [(folder: String, before: String)] {

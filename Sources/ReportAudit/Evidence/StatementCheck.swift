@@ -56,9 +56,9 @@ struct StatementCheck {
     ///
     /// So evidence that the writing run's own report shows as erased was erased before the write.
     ///
-    /// Clocks are not compared: they are set back, and a rehearsal has its own. Corrections of a run
-    /// that was killed are reported by a later one, and evidence may be erased in between. Reverting
-    /// needs no evidence.
+    /// Clocks are not compared: they are set back, and a rehearsal has its own. Corrections of a
+    /// run that was killed are reported by a later one, and evidence may be erased in between.
+    /// Reverting needs no evidence.
     private func problemsOfErased(_ entry: JSONRecord) -> [String] {
         guard !entry.states("undo_of"), entry.states("written_at"),
             entry.text("run_id")?.isSame(as: runID) == true
@@ -170,7 +170,8 @@ struct StatementCheck {
 
 /// Compares a finding with the signed payload that it names.
 ///
-/// Written from docs/findings.md and docs/report-files.md, and not from the rules that make findings.
+/// Written from docs/findings.md and docs/report-files.md, and not from the rules that make
+/// findings.
 struct FindingEvidenceCheck {
     /// Kinds whose `apple_value` is the payload's value of the column in `field`.
     private static let comparing: Set<String> = [
@@ -203,8 +204,8 @@ struct FindingEvidenceCheck {
     let manifest: ManifestRecord
     let apps: KnownApps
     let evidence: EvidenceFile
-    /// The newest finding so far that doubts Apple's status of a row; findings of one row are adjacent,
-    /// `contradiction` before `missing_locally`.
+    /// The newest finding so far that doubts Apple's status of a row; findings of one row are
+    /// adjacent, `contradiction` before `missing_locally`.
     private var doubted: [String?] = []
 
     init(manifest: ManifestRecord, apps: KnownApps, evidence: EvidenceFile) {
@@ -378,7 +379,7 @@ struct FindingEvidenceCheck {
     }
 
     /// The `apple_value` of a kind, where the payload says it; `nil` where another one does, or
-    /// nobody signs it.
+    /// it is not signed.
     private static func appleValue(
         of kind: String, _ field: String?, in statement: EvidenceStatement
     ) -> CanonicalJSON? {
@@ -420,8 +421,8 @@ struct FindingEvidenceCheck {
             .contradictionByTransaction(ofStatus: status)
     }
 
-    /// A purchase that is not in the table is critical where Apple's status gives access and nothing
-    /// signed denies it.
+    /// A purchase that is not in the table is critical where Apple's status gives access and
+    /// nothing signed denies it.
     ///
     /// A status that is denied has a finding of its own next to this one; a filtered run may leave
     /// that out.
@@ -545,8 +546,8 @@ struct FindingEvidenceCheck {
         guard let member = payload?[name] else {
             return ["its evidence has no field \(name)"]
         }
-        // Of a text the finding lists the beginning, and control characters and what JSON escapes in
-        // another form.
+        // Of a text the finding lists the beginning, and control characters and what JSON escapes
+        // in another form.
         let value = (member.text ?? member.integer.map(String.init)).map { text in
             let plain = text.unicodeScalars.prefix {
                 $0.properties.generalCategory != .control && $0 != "\"" && $0 != "\\"

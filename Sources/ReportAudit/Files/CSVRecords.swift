@@ -69,8 +69,8 @@ struct CSVRecord {
         return CSVField.agrees(field(index), with: value)
     }
 
-    /// The first column whose field has not the value of the member with its name; a column without one
-    /// is of a later version.
+    /// The first column whose field has not the value of the member with its name; a column without
+    /// one is of a later version.
     func firstColumn(
         unlike record: JSONRecord, among isWanted: (String) -> Bool = { _ in true }
     ) -> String? {
@@ -116,7 +116,7 @@ struct CSVRecord {
 final class CSVRecords {
     private let lines: LineFile
     let columns: [String]
-    /// A record that was looked at and not yet returned.
+    /// A record that was checked and not yet returned.
     private var ahead: CSVRecord?
 
     init(_ path: String) throws(UnreadableFile) {

@@ -120,11 +120,11 @@ extension String {
     }
 }
 
-/// Where some lines of a file stand that is sorted by digest, so that any other is found within a
-/// few of them.
+/// The positions of some lines in a file that is sorted by digest, so that a search for any line
+/// reads only a few.
 ///
-/// A million lines are searched in twenty steps, each of which reads the file; with the guide it is one
-/// or two. It takes at most a mebibyte: of a longer file it keeps fewer lines.
+/// A million lines are searched in twenty steps, each of which reads the file; with the guide it is
+/// one or two. It takes at most a mebibyte: of a longer file it keeps fewer lines.
 struct DigestGuide: Sendable {
     private static let keptLines = 1 << 16
 

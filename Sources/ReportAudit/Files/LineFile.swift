@@ -19,7 +19,7 @@ final class PlainFile {
     private let descriptor: Int32
     let bytes: Int
 
-    /// - Throws: Also for a link, a pipe and everything else that is no plain file.
+    /// - Throws: Also for a link, a pipe and everything else that is not a plain file.
     init(_ path: String) throws(UnreadableFile) {
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -289,11 +289,11 @@ struct JSONRecord {
         return "{" + kept.joined(separator: ",") + "}"
     }
 
-    /// Whether the text is canonical JSON, as the writer makes it: sorted members, and not a byte more
-    /// than they need.
+    /// Whether the text is canonical JSON, as the writer makes it: sorted members, and not a byte
+    /// more than they need.
     ///
-    /// Told by lengths: an escape in a name, or white space between members, makes the text longer than
-    /// its names and values are.
+    /// Told by lengths: an escape in a name, or white space between members, makes the text longer
+    /// than its names and values are.
     var isCanonical: Bool {
         guard let source else { return true }
         var bytes = 1 + max(members.count, 1)

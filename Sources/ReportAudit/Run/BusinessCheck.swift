@@ -16,7 +16,8 @@ struct BusinessCheck {
     let folder: String
     let problems: RunProblems
 
-    /// Days of one series that came before: what was counted, `nil` where the day was not read whole.
+    /// Days of one series that came before: what was counted, `nil` where the day was not read
+    /// whole.
     private typealias Days = [Int64: Int64?]
 
     /// - Parameter counts: Gets the sums of each day by app and event.

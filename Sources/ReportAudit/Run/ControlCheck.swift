@@ -7,8 +7,8 @@ typealias ControlNumbers = [String: Int64]
 
 /// Checks the control totals of a summary.
 ///
-/// Whether each count comes to the next, and whether they are what the other files say. Reports of older
-/// versions, and of runs that counted nothing, have none.
+/// Whether each count comes to the next, and whether they are what the other files say. Reports of
+/// older versions, and of runs that counted nothing, have none.
 struct ControlCheck {
     static let name = "control_totals"
 
@@ -169,8 +169,8 @@ struct ControlCheck {
         }
     }
 
-    /// Whether neither this number nor a sum of a few such can have met the end of what 64 bits hold,
-    /// where whoever added up stops.
+    /// Whether neither this number nor a sum of a few such can have met the end of what 64 bits
+    /// hold, where the run that added up stops.
     fileprivate static func isExact(_ number: Int64) -> Bool {
         (-(Int64(1) << 60)...(Int64(1) << 60)).contains(number)
     }

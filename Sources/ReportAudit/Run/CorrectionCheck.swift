@@ -208,11 +208,11 @@ struct UndoCheck {
 /// Holds `corrections.csv` against the corrections: it has a line for each changed field, in the
 /// order of their names.
 ///
-/// What only fills empty fields, or adds a period for the same reason, has no lines but one that counts
-/// them all. Reports of versions that listed them hold their lines.
+/// What only fills empty fields, or adds a period for the same reason, has no lines but one that
+/// counts them all. Reports of versions that listed them hold their lines.
 struct CorrectionCSVCheck {
     private static let name = "corrections.csv"
-    /// Columns that are no members of a correction.
+    /// Columns that are not members of a correction.
     private static let perField: Set<String> = ["field", "before", "after"]
 
     private let file: CSVRecords
@@ -342,7 +342,7 @@ struct CorrectionCSVCheck {
 
     /// Checks the line that counts the corrections without lines.
     ///
-    /// - Parameter list: The file in which they stand.
+    /// - Parameter list: The file that has them.
     /// - Returns: The check of the rest; `nil` where the file cannot be read on.
     func checkTotal(of list: String) -> CorrectionCSVCheck? {
         guard unlisted > 0 else { return self }

@@ -104,8 +104,8 @@ struct FileCheck {
 
 /// The lists to check next to the corrections of a run: its findings and its plan.
 ///
-/// Both rest on the same evidence as the corrections, but on no earlier run, so a second processor can
-/// check them.
+/// Both rest on the same evidence as the corrections, but on no earlier run, so a second processor
+/// can check them.
 struct ListedContents: Sendable {
     /// The problems of the findings.
     private(set) var findings = ProblemList()
@@ -179,7 +179,7 @@ struct SealedList {
     /// The next line, read ahead because the last line is the seal.
     private var ahead: [UInt8]?
 
-    /// The head without the list; `nil` when the first line is no head.
+    /// The head without the list; `nil` when the first line is not a head.
     let head: JSONRecord?
 
     /// Opens a file and reads its head.

@@ -42,7 +42,7 @@ struct ManifestRecord {
         let certificate: String?
     }
 
-    /// Whether every root is Apple's, so that the run was no rehearsal.
+    /// Whether every root is Apple's, so that the run was not a rehearsal.
     var isProduction: Bool {
         !roots.isEmpty
             && roots.allSatisfy { $0.fingerprint == AppleCertificates.rootG3Fingerprint }

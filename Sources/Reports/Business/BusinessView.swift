@@ -2,13 +2,13 @@ import Subscriptions
 
 /// The business of a run's apps, by day, product and kind of event, with what was read of each day.
 ///
-/// A series is a kind of event of a product that occurs in these days; each has a line for every day. A
-/// day that was not read whole is never held against others.
+/// A series is a kind of event of a product that occurs in these days; each has a line for every
+/// day. A day that was not read whole is never held against others.
 struct BusinessView {
     /// How much of a day's notifications was read and counted.
     ///
-    /// A run that is stopped while it reads has counted what it read, and notes no day as read: such a
-    /// day is `partly`, like every one whose number is too small.
+    /// A run that is stopped while it reads has counted what it read, and notes no day as read:
+    /// such a day is `partly`, like every one whose number is too small.
     enum Reading: String {
         case whole, partly, not
     }
@@ -180,7 +180,7 @@ struct BusinessView {
         return (wholes + parts).filter { $0.compared.weekdays >= SharpFall.leastWeekdays }
     }
 
-    /// Those that fell sharply; what never occurs on that weekday is no comparison.
+    /// Those that fell sharply; what never occurs on that weekday is not a comparison.
     private func falling(_ candidates: [Candidate]) -> [Candidate] {
         let comparisons = candidates.filter { $0.compared.events > 0 }.count
         return candidates.filter {
@@ -326,11 +326,11 @@ extension BusinessView.Fall {
 
 /// Whether a kind of event fell sharply against the same weekday of the weeks before.
 ///
-/// Two things must hold. At least half is gone: fewer is within what holidays and campaigns do. And it is
-/// no chance: if the events of all these days came independently at one unchanged rate (a Poisson
-/// process), then, given how many there were together, each belongs to the day in question with the
-/// probability 1 / (weekdays + 1), and so few or fewer on that day must be less likely than
-/// `chance`, divided by how many series of an app were looked at that day. So an app without a
+/// Two things must hold. At least half is gone: fewer is within what holidays and campaigns do. And
+/// it is not chance: if the events of all these days came independently at one unchanged rate (a
+/// Poisson process), then, given how many there were together, each belongs to the day in question
+/// with the probability 1 / (weekdays + 1), and so few or fewer on that day must be less likely
+/// than `chance`, divided by how many series of an app were checked that day. So an app without a
 /// change has a false alarm on one day in a thousand at most. Real sales vary more than that
 /// assumption allows, which the half that must be gone makes up for.
 enum SharpFall {
@@ -347,7 +347,7 @@ enum SharpFall {
     ///   - events: How many there were on the day.
     ///   - before: How many there were on the same weekday of the weeks before, together.
     ///   - weekdays: How many such days were counted.
-    ///   - comparisons: How many series of the app are looked at for that day.
+    ///   - comparisons: How many series of the app are checked for that day.
     /// - Returns: Whether half is gone, and not by chance.
     static func isSharp(events: Int, before: Int, weekdays: Int, comparisons: Int) -> Bool {
         guard weekdays >= leastWeekdays, events >= 0, before > 0 else { return false }

@@ -5,8 +5,8 @@ import Subscriptions
 /// A file being written: buffered, with digest, bytes and lines counted as they pass.
 ///
 /// Holds a buffer's worth of memory however long the file grows. Every fault of the disk is
-/// `ReportError.notWritten`. A file that may be packed is packed with gzip once it is large, and then
-/// has another name.
+/// `ReportError.notWritten`. A file that may be packed is packed with gzip once it is large, and
+/// then has another name.
 package struct OutputFile: ~Copyable {
     /// Bytes gathered before they are handed to the system.
     package static let bufferBytes = 128 * 1024
@@ -50,7 +50,7 @@ package struct OutputFile: ~Copyable {
         return FileDescriptor(owning: number)
     }
 
-    /// Begins a file that is no file: its bytes go to a closure, a buffer at a time.
+    /// Begins a file that is not a file: its bytes go to a closure, a buffer at a time.
     ///
     /// It ends with `handOnRest`; there is nothing to put on a disk and close.
     init(handingTo receive: @escaping ([UInt8]) throws(ReportError) -> Void) throws(ReportError) {
@@ -240,7 +240,8 @@ struct FileDescriptor: ~Copyable {
         fsync(number) == 0 ? nil : errno
     }
 
-    /// Closes it, and returns the error that the system reports only then; `nil` when there is none.
+    /// Closes it, and returns the error that the system reports only then; `nil` when there is
+    /// none.
     consuming func close() -> Int32? {
         let result = Glibc.close(number)
         let code = errno

@@ -51,7 +51,7 @@ package struct ReportFolder: Hashable, Sendable {
         return folder
     }
 
-    /// Refuses what is no link where the one to the newest run is to stand.
+    /// Refuses anything but a link in the place of the link to the newest run.
     static func refuseObstacle(at link: String) throws(ReportError) {
         guard [.nothing, .link].contains(FileSystem.entry(at: link)) else {
             throw .cannotCreate("\(link) is in the way of the link to the newest run; move it away")
@@ -97,8 +97,8 @@ package struct ReportFolder: Hashable, Sendable {
     ///   - noteEnd: Notes the run's end, once everything that grows with the run is written; returns when it
     ///     ended, or `nil` where the end is not noted again.
     /// - Returns: What was published.
-    /// - Throws: `ReportError.notWritten` (exit 74) or `.record` (exit 70), or the `StoreError` of the
-    ///   record or of `noteEnd`, which has a status of its own; the folder stays `.partial`.
+    /// - Throws: `ReportError.notWritten` (exit 74) or `.record` (exit 70), or the `StoreError` of
+    ///   the record or of `noteEnd`, which has a status of its own; the folder stays `.partial`.
     package func finish(
         _ record: any RunRecord, context: ReportContext, noteEnd: () throws -> Timestamp? = { nil }
     ) throws -> FinishedReport {
@@ -126,7 +126,8 @@ package struct ReportFolder: Hashable, Sendable {
             record, summary, context: context, shownPath: shown + "/" + relativePath)
         var index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
-        // What grows with the rows is written, or read for the page, before the end: it is part of the run.
+        // What grows with the rows is written, or read for the page, before the end: it is part of
+        // the run.
         for file in ReportFile.all where !file.statesEnd {
             seals.append(try file.create(in: partialPath, from: source))
         }
@@ -248,8 +249,9 @@ package struct FinishedReport: Hashable, Sendable {
 
 /// A stored run whose report is rendered again, with the bytes that it had first.
 ///
-/// It holds every file that is made from the stored run. The log is not among them: the database does
-/// not hold it, so `manifest.json` and `SHA256SUMS`, which state its digest, cannot be made either.
+/// It holds every file that is made from the stored run. The log is not among them: the database
+/// does not hold it, so `manifest.json` and `SHA256SUMS`, which state its digest, cannot be made
+/// either.
 package struct RenderedRun: Sendable {
     /// The names of the files, in the order in which `README.txt` names them.
     package static let fileNames = ReportFile.all.map(\.name)

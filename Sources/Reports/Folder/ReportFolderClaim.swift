@@ -9,7 +9,7 @@ import Subscriptions
 /// (flock(2)) while a run is active: the lock of the database does not keep another database out.
 package struct ReportFolderClaim: ~Copyable {
     static let lockName = ".lock"
-    /// Whoever can open the file can hold the lock.
+    /// A process that can open the file can hold the lock.
     private static let mode: mode_t = 0o600
     private static let noteBytesLimit = 4096
 
@@ -114,7 +114,8 @@ package struct ReportFolderClaim: ~Copyable {
                 + "of its own; if it takes the other's place, move that one away first.")
     }
 
-    /// Whether the lock was taken; one that is held is waited for only as long as a check of it takes.
+    /// Whether the lock was taken; one that is held is waited for only as long as a check of it
+    /// takes.
     private func lock(_ path: String) throws(ReportError) -> Bool {
         _ = fchmod(descriptor, Self.mode)
         for attempt in 0..<5 {

@@ -109,7 +109,8 @@ struct RunIndex {
         newestManifest = String(fields[2])
     }
 
-    /// The folders of the runs whose line may have been cut: the run's id begins it, or is cut itself.
+    /// The folders of the runs whose line may have been cut: the run's id begins it, or is cut
+    /// itself.
     private func folders(behind line: String) -> [String] {
         let id = line.prefix { $0 != "," }
         return runFolders.filter { folder in
@@ -133,7 +134,8 @@ struct RunIndex {
             bytes: FileSystem.contents(of: directory + "/" + folder + "/" + ReportFile.manifest))
     }
 
-    /// Follows the chain of manifests from the last listed run; where it breaks off, the order of run ids.
+    /// Follows the chain of manifests from the last listed run; where it breaks off, the order of
+    /// run ids.
     private mutating func takeUpUnlisted() {
         var unlisted = runFolders.filter { !folders.contains($0) }.compactMap(manifest)
         while !unlisted.isEmpty {
@@ -229,7 +231,8 @@ struct StoredManifest {
     let previous: String?
     let line: RunIndex.Line
 
-    /// `nil` when there is no readable manifest: `trueup verify` says so, the index does without.
+    /// `nil` when there is no readable manifest: `trueup verify` says so, the index does
+    /// without.
     init?(folder: String, bytes: [UInt8]?) {
         guard let bytes,
             let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)),
@@ -379,8 +382,8 @@ package struct StoredDay: Sendable {
             case states = "finding_states"
         }
 
-        /// Whether no count is one that a run cannot have: the file is of another machine, and counts
-        /// are added.
+        /// Whether no count is one that a run cannot have: the file is of another machine, and
+        /// counts are added.
         var hasPossibleCounts: Bool {
             var counts = [totals.matched, totals.discrepant] + money.map(\.findings)
             counts += undecided.values

@@ -12,7 +12,7 @@ package struct RunMessage: Hashable, Sendable {
         package var findings: Int
     }
 
-    /// A run that began and left no report to tell of it.
+    /// A run that began and left no report.
     package struct Unfinished: Hashable, Sendable {
         package var header: RunHeader
         /// Corrections that it wrote; `nil` where that is not known.

@@ -1,15 +1,16 @@
 package import Subscriptions
 
 /// The figures of a job's last whole run, in Prometheus' text format
-/// (https://prometheus.io/docs/instrumenting/exposition_formats/), for node exporter's textfile collector.
+/// (https://prometheus.io/docs/instrumenting/exposition_formats/), for node exporter's textfile
+/// collector.
 ///
 /// Moments are seconds since 1970, so that an age is computed when it is asked for and grows also
-/// while no run happens. Every sample has the label `job`, and those of a run for some apps alone have
-/// `apps`.
+/// while no run happens. Every sample has the label `job`, and those of a run for some apps alone
+/// have `apps`.
 package struct RunMetrics: Hashable, Sendable {
     /// Figures that the run's own summary does not have.
     package struct Standing: Hashable, Sendable {
-        /// When a whole run of the job last ended with everything judged (0 or 2).
+        /// When a whole run of the job last ended with everything checked (0 or 2).
         package var lastSuccess: Timestamp?
         package var watermarks: [AppIdentity: Timestamp] = [:]
         /// When Apple signed the oldest statement by which a row was checked last.
@@ -18,7 +19,7 @@ package struct RunMetrics: Hashable, Sendable {
         package var pending = 0
         /// Calls of the hour that ended with the run, by all processes on the database.
         package var quota: [QuotaUse] = []
-        /// How long the run was kept from asking, by reason.
+        /// How long the run had to wait before asking, by reason.
         package var waitedMilliseconds: [String: Int64] = [:]
 
         package init() {}

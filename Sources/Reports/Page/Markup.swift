@@ -7,7 +7,7 @@ import Subscriptions
 /// There is no way to put a value into it unescaped: only a `StaticString`, which no value of a run
 /// can become, is taken as it is. Values of attributes always are in double quotes.
 struct Markup {
-    /// A name, which the program knows, with a value, which may be anybody's.
+    /// A name, which the program knows, with a value, which may come from outside.
     struct Attribute {
         let name: StaticString
         let value: String
@@ -46,7 +46,7 @@ struct Markup {
         open(name, attributes)
     }
 
-    /// A shape of a drawing, which is closed at once.
+    /// A shape of a drawing: an element without content.
     mutating func shape(_ name: StaticString, _ attributes: [Attribute]) {
         open(name, attributes)
         bytes.append(contentsOf: "</\(name)>".utf8)
@@ -77,7 +77,8 @@ struct Markup {
         bytes.append(UInt8(ascii: ">"))
     }
 
-    /// Marks that show nothing, or turn the direction of what follows, are written out, as `inspect` does.
+    /// Marks that show nothing, or turn the direction of what follows, are written out, as
+    /// `inspect` does.
     private mutating func append(_ scalar: Unicode.Scalar) {
         switch scalar {
         case "&": bytes.append(contentsOf: "&amp;".utf8)
@@ -133,7 +134,8 @@ extension Markup {
         _ caption: String, _ columns: [Column], named name: String? = nil,
         _ rows: (inout Markup) -> Void
     ) {
-        // What scrolls must be reachable by keyboard; a landmark for each table would hide the others.
+        // What scrolls must be reachable by keyboard; a landmark for each table would hide the
+        // others.
         element(
             "div",
             [

@@ -109,7 +109,8 @@ struct PageControl {
 
     // MARK: Prices
 
-    /// Where no period is held there is nothing to compare: a difference would look like lost money.
+    /// Where no period is held there is nothing to compare: a difference would look like lost
+    /// money.
     private func latestPrices(
         _ judged: JudgedTotals, holdsPeriods: Bool, to page: inout Markup
     ) {

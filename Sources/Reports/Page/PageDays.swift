@@ -232,7 +232,8 @@ struct DayBars {
     let title: String
     /// The oldest first; `nil` where nothing ran or nothing was counted.
     let values: [(day: String, value: Int64?)]
-    /// The day of the first run that is known; days before it have no mark, as nothing is missing there.
+    /// The day of the first run that is known; days before it have no mark, as nothing is missing
+    /// there.
     let first: String
     /// How a value is written.
     let text: (Int64) -> String
@@ -273,7 +274,7 @@ struct DayBars {
         page.lineFeed()
     }
 
-    /// A bar; where there is no value a short mark below the line, so that it is no zero.
+    /// A bar; where there is no value a short mark below the line, so that it is not a zero.
     private func append(
         _ value: Int64?, at index: Int, of highest: Int64, to drawing: inout Markup
     ) {

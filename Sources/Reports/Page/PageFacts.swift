@@ -124,7 +124,8 @@ struct AccessHarm {
     private(set) var corrected = 0
     private(set) var kinds: [FindingKind: Int] = [:]
     private(set) var firstSeen: Timestamp?
-    /// Of them, those for which signed dates say since when at most, and the sum of these times until the run.
+    /// Of them, those for which signed dates say since when at most, and the sum of these times
+    /// until the run.
     private(set) var dated = 0
     private(set) var milliseconds: Int64 = 0
     private var last: SubscriptionKey?
@@ -158,7 +159,8 @@ extension Finding {
     }
 }
 
-/// Two sides of a status; what is no status of Apple's counts together, so that there are few pairs.
+/// Two sides of a status; what is not a status of Apple's counts together, so that there are few
+/// pairs.
 struct StatusPair: Hashable {
     let ours: String
     let apples: String

@@ -175,7 +175,8 @@ struct PageLists {
             ? "the stored value was empty" : entry.kinds.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A value for people; what is not there is said, an empty text is seen, and a time is whole.
+    /// A value for people; a missing value is named, an empty text is visible, and a time is
+    /// complete.
     static func shown(_ value: FieldValue) -> String {
         switch value {
         case .null: "(none)"
@@ -192,7 +193,7 @@ struct PageLists {
 struct PageOpenFindings {
     let worst: WorstFindings
 
-    /// How much of a finding's id stands: the beginning, which `trueup acknowledge` takes.
+    /// How much of a finding's id is shown: the beginning, which `trueup acknowledge` accepts.
     static let idDigits = 12
     private static let evidenceDigits = 12
     /// The longest id of a product or a customer that is on one line.

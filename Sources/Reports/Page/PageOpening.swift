@@ -266,8 +266,8 @@ extension ReportFile {
 
 /// The report as one page that loads nothing: no script, no picture, no address.
 ///
-/// Its size is bounded, because every list is, so it is made in memory and then written. It says the
-/// same as `summary.txt`, in the same words, and nothing that changes after the run.
+/// Its size is bounded, because every list is, so it is made in memory and then written. It says
+/// the same as `summary.txt`, in the same words, and nothing that changes after the run.
 struct Page {
     let facts: PageFacts
 

@@ -5,8 +5,8 @@ package import Subscriptions
 
 /// A plan file as it was read: which plan it says it is, and that it was not changed.
 ///
-/// The corrections themselves are only hashed. Whoever applies the plan takes them out of the
-/// database that made it, where the same identity must be known.
+/// The corrections themselves are only hashed. The command that applies the plan takes them out of
+/// the database that made it, where the same identity must be known.
 package struct PlanDocument: Hashable, Sendable {
     package var head: PlanHead
     /// The plan's identity, computed from the file (see `PlanSeal.sha256`).
@@ -58,7 +58,7 @@ package struct PlanDocument: Hashable, Sendable {
 /// The reason why a file cannot be applied; the text says what happened and what to do next.
 package enum PlanFileError: Error, Hashable, Sendable, CustomStringConvertible {
     case unreadable(String)
-    /// The file is no plan (exit 65).
+    /// The file is not a plan (exit 65).
     case noPlan(String)
     /// The file is a plan, but was changed since it was written (exit 6).
     case edited(String)
@@ -185,7 +185,7 @@ private struct PlanReading {
 
     /// A correction's line as the plan's identity covers it: what became of it is cut out.
     private static func withoutFate(_ line: [UInt8]) -> [UInt8]? {
-        // A quote inside a text is escaped, so this stands nowhere but at the member.
+        // A quote inside a text is escaped, so this is nowhere but at the member.
         let opening = Array(",\"fate\":\"".utf8)
         guard let start = firstRange(of: opening, in: line),
             let end = line[(start + opening.count)...].firstIndex(of: UInt8(ascii: "\""))

@@ -19,8 +19,8 @@ package enum PlanListing {
 
         /// All counts in a sentence.
         ///
-        /// Such as `3 subscriptions; rows of subscriptions 2 changed, 1 inserted; rows of transactions
-        /// 12 inserted.`
+        /// Such as
+        /// `3 subscriptions; rows of subscriptions 2 changed, 1 inserted; rows of transactions 12 inserted.`
         package var sentence: String {
             guard !rows.isEmpty else { return "nothing would be changed." }
             let tables = rows.sorted { $0.key < $1.key }.map { table, actions in
@@ -69,7 +69,7 @@ package enum PlanListing {
         return line.onOneLine
     }
 
-    /// A column with what it holds and is to hold.
+    /// A column with its value and its new value.
     static func words(
         of change: (column: String, change: FieldChange), in correction: PlannedCorrection
     ) -> String {

@@ -18,7 +18,8 @@ extension ReportFile {
             context: source.context, to: &file)
     }
 
-    /// Writes the document of `plan.json` from what is stored of a plan, also before its first write.
+    /// Writes the document of `plan.json` from what is stored of a plan, also before its first
+    /// write.
     fileprivate static func writePlan(
         _ record: any RunRecord, of header: RunHeader, seal: PlanSeal?, context: ReportContext,
         to file: inout OutputFile

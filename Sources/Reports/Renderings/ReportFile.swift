@@ -47,7 +47,8 @@ struct ReportFile: Sendable {
     let purpose: String
     /// Whether it is packed where it is large: a file that grows with each correction.
     let mayBePacked: Bool
-    /// Whether it states when the run ended; the others are part of the run and come before its end.
+    /// Whether it states when the run ended; the others are part of the run and come before its
+    /// end.
     let statesEnd: Bool
     let write: @Sendable (ReportSource, inout OutputFile) throws -> Void
 

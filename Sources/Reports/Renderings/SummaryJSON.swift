@@ -310,7 +310,7 @@ extension RunSummary {
         ])
     }
 
-    /// The busiest hour of each endpoint, and how long the run was kept from asking.
+    /// The busiest hour of each endpoint, and how long the run had to wait before asking.
     var effortJSON: CanonicalJSON {
         guard let effort = measures?.effort else { return .null }
         return .object([
@@ -349,7 +349,8 @@ extension AppControlTotals {
 }
 
 extension ControlSums {
-    /// Rows by status, `none` for none of the five; prices in milliunits by currency, `none` without one.
+    /// Rows by status, `none` for none of the five; prices in milliunits by currency, `none`
+    /// without one.
     fileprivate var json: CanonicalJSON {
         var rows: [String: CanonicalJSON] = [:]
         for (group, count) in statuses where count != 0 {

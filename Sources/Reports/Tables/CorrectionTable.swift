@@ -66,7 +66,7 @@ extension LedgerEntry {
 }
 
 extension PlannedCorrection {
-    /// The columns that would change, by name; no ledger entry tells of them.
+    /// The columns that would change, by name; no ledger entry lists them.
     ///
     /// - Parameters:
     ///   - runID: The run that planned them.
@@ -206,7 +206,7 @@ private struct SignedPart: Decodable {
         }
     }
 
-    /// `nil` where the text is no compact JWS with such a payload.
+    /// `nil` where the text is not a compact JWS with such a payload.
     init?(_ jws: String) {
         let segments = jws.utf8.split(
             separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -129,10 +129,10 @@ enum CSVField {
     /// The text with an apostrophe in front of whatever a spreadsheet may run.
     ///
     /// It runs a cell that begins with `=`, `+`, `-` or `@`, in full width too, after white space,
-    /// marks that show nothing, or quotes; or with a tab or line break, which some drop. A cell need
-    /// not be a field: opened with another separator than the comma, where a quote in the middle of
-    /// a line protects nothing, every `;` or tab of a text begins a cell. Where that happens, the
-    /// field begins with an apostrophe too, so that a reader sees that it was changed.
+    /// marks that show nothing, or quotes; or with a tab or line break, which some drop. A cell
+    /// need not be a field: opened with another separator than the comma, where a quote in the
+    /// middle of a line protects nothing, every `;` or tab of a text begins a cell. Where that
+    /// happens, the field begins with an apostrophe too, so that a reader sees that it was changed.
     /// Source: OWASP, CSV injection.
     private static func defused(_ text: String) -> String {
         guard mayRun(text) else { return text }

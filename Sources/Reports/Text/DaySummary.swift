@@ -162,7 +162,8 @@ package struct DaySummary: Sendable {
         return section
     }
 
-    /// The money of all runs by direction and currency; sums that a number cannot hold stop at its end.
+    /// The money of all runs by direction and currency; sums that a number cannot hold stop at its
+    /// end.
     private var money: Section {
         struct Group: Hashable {
             let direction: Direction

@@ -119,7 +119,7 @@ private struct Facts {
                 (isOfRows ? [counted, unread] : [unread, counted])
                 + [corrections, standing, known]
         case .empty:
-            // What the notification history shows of subscriptions that nobody holds.
+            // What the notification history shows of subscriptions that no row has.
             parts = ["no row was checked", corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:

@@ -115,12 +115,12 @@ package enum SummaryText {
 
     /// Renders the summary.
     ///
-    /// The first line says what happened and the exit status; causes come before lines. Sections without content are left
-    /// out, apart from the tie-out.
+    /// The first line says what happened and the exit status; causes come before lines. Sections
+    /// without content are left out, apart from the tie-out.
     /// `reportPath` is the run's folder, `nil` where there is none; `notice` says that another root
-    /// than Apple's was trusted; `plan` is what a check would change. `isColoured` adds ANSI colours for a
-    /// terminal; a file has none. `columns` is the width of a narrower terminal: lines are wrapped once,
-    /// where they are made.
+    /// than Apple's was trusted; `plan` is what a check would change. `isColoured` adds ANSI
+    /// colours for a terminal; a file has none. `columns` is the width of a narrower terminal:
+    /// lines are wrapped once, where they are made.
     package static func render(
         _ summary: RunSummary, reportPath: String?, notice: String? = nil,
         plan: PlanExcerpt? = nil, isColoured: Bool = false, columns: Int? = nil

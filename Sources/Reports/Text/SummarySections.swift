@@ -199,8 +199,8 @@ extension SummarySections {
 
     /// Returns the advice for the exit status.
     ///
-    /// A run is incomplete for several reasons, and only rows that were undecided are asked again by
-    /// themselves.
+    /// A run is incomplete for several reasons, and only rows that were undecided are asked again
+    /// by themselves.
     static func advice(_ summary: RunSummary) -> [String] {
         let status = summary.conclusion.exitStatus
         // An empty table does not make what Apple's history shows of it any less.
@@ -243,8 +243,8 @@ extension RunSummary {
 }
 
 extension SummarySections {
-    /// List prices by currency and by who is harmed, each currency with its total; what was really paid
-    /// is known to the accounts only.
+    /// List prices by currency and by who is harmed, each currency with its total; what was really
+    /// paid is known to the accounts only.
     static func money(_ totals: [MoneyTotal]) -> Section {
         var section = Section(
             title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
@@ -301,7 +301,7 @@ extension SummarySections {
         }
         if section.rows.count > 1 {
             let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
-            // A sum of what is known is no forecast of all.
+            // A sum of what is known is not a forecast of all.
             let isWhole = section.rows.allSatisfy { !$0.cells.contains(unknown) }
             var expected: [String] = []
             if let known = forecast?.calls.values.reduce(0, +) {

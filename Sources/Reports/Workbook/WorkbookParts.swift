@@ -1,6 +1,7 @@
 import Subscriptions
 
-/// The small parts of a workbook: of the sheet of findings, and of that of control totals where there is one.
+/// The small parts of a workbook: of the sheet of findings, and of that of control totals where
+/// there is one.
 ///
 /// Source: ECMA-376, Office Open XML File Formats, part 1 (SpreadsheetML) and part 2 (packages).
 struct WorkbookParts {
@@ -254,10 +255,10 @@ enum WorkbookCell {
 
 /// A ZIP archive whose entries are stored as they are, without compression.
 ///
-/// Entry by entry: the size and checksum of each must be known before its bytes follow, so that even
-/// readers that never go back can follow. All entries have one fixed time, so that the same contents
-/// give the same bytes. Entries and offsets must stay below 4 GiB: there is no zip64. Source:
-/// PKWARE, APPNOTE.TXT, .ZIP File Format Specification.
+/// Entry by entry: the size and checksum of each must be known before its bytes follow, so that
+/// even readers that never go back can follow. All entries have one fixed time, so that the same
+/// contents give the same bytes. Entries and offsets must stay below 4 GiB: there is no zip64.
+/// Source: PKWARE, APPNOTE.TXT, .ZIP File Format Specification.
 struct StoredArchive {
     private struct Entry {
         let name: [UInt8]

@@ -1,8 +1,8 @@
 /// The elements of BER (X.690) one after the other, found in place.
 ///
 /// A tree of elements, as swift-asn1 makes one, takes fifty times the bytes of a receipt that holds
-/// nothing but empty elements, and receipts come from devices. So this reads only what is asked for:
-/// definite and indefinite lengths, and OCTET STRINGs of one or several pieces.
+/// nothing but empty elements, and receipts come from devices. So this reads only what is asked
+/// for: definite and indefinite lengths, and OCTET STRINGs of one or several pieces.
 struct BERReader {
     /// An element without its length and its end-of-contents octets.
     struct Element {

@@ -3,8 +3,8 @@ import Subscriptions
 
 /// The claims of a receipt, read without checking its signature.
 ///
-/// Nothing of it is believed: it says which subscriptions Apple is to be asked about, and what it says
-/// of app and environment can only keep a line from being loaded.
+/// Nothing of it is believed: it says which subscriptions Apple is to be asked about, and what it
+/// says of app and environment can only keep a line from being loaded.
 struct ReceiptClaim {
     var bundleID: String?
     var environment: AppStoreEnvironment?
@@ -17,7 +17,7 @@ struct ReceiptClaim {
 
     init() {}
 
-    /// More bytes are no receipt; one of a thousand purchases has half a million.
+    /// More bytes are not a receipt; one of a thousand purchases has half a million.
     static let maximumBytes = 8 << 20
 
     /// Adds the original transaction id of a purchase; where the receipt has none, that of the
@@ -146,8 +146,8 @@ extension ReceiptClaim {
         }
     }
 
-    /// A purchase with an empty expiry is no auto-renewable subscription; one that does not say is
-    /// left to Apple's answer.
+    /// A purchase with an empty expiry is not an auto-renewable subscription; one that does not say
+    /// is left to Apple's answer.
     private mutating func addPurchase(_ attributes: ArraySlice<UInt8>) throws(BadField) {
         var original: String?
         var transaction: String?

@@ -24,7 +24,7 @@ package enum ReceiptField: String, NamedColumn {
 package struct ReceiptRows: Sendable {
     /// A row without a status for each subscription that the receipt names.
     package var rows: [LocalSubscription]
-    /// How many purchases it names that are no auto-renewable subscriptions.
+    /// How many purchases it names that are not auto-renewable subscriptions.
     package var otherPurchases: Int
 }
 

@@ -2,11 +2,11 @@ import GRDB
 import Reconciliation
 import Subscriptions
 
-/// Open findings of the job's earlier runs that a checkpoint did not examine: every report of the job
-/// lists them until a run shows that they are gone.
+/// Open findings of the job's earlier runs that a checkpoint did not examine: every report of the
+/// job lists them until a run shows that they are gone.
 ///
-/// A finding that the checkpoint states itself, perhaps of a later period, is not repeated. Another job
-/// may have seen a finding since: its newest report is the one that is carried.
+/// A finding that the checkpoint states itself, perhaps of a later period, is not repeated. Another
+/// job may have seen a finding since: its newest report is the one that is carried.
 struct CarriedFindings {
     let db: Database
     let passID: Int64
@@ -60,8 +60,8 @@ struct CarriedFindings {
         ).execute(arguments: [passID, finding.checkpoint, finding.findingID])
     }
 
-    /// No longer repeats a finding that an unpublished report would have listed as open, and that this
-    /// checkpoint shows to be gone.
+    /// No longer repeats a finding that an unpublished report would have listed as open, and that
+    /// this checkpoint shows to be gone.
     ///
     /// One that names no subscription is repeated all the same: its source may show it only once.
     private func drop(_ finding: RememberedFinding) throws {
@@ -94,7 +94,7 @@ struct FindingQuestions: Sendable {
         /// A check, or a run that left out rows, was the last to examine them.
         ///
         /// Such a run leaves no note of how it checked the row. Where the company fixes the row
-        /// itself, the row is again as it was checked before, and nothing else asks about it; nor does
+        /// itself, the row is again as it was checked before, and nothing else checks it; nor does
         /// anything where Apple's side changed.
         case unnotedChecks
     }

@@ -71,7 +71,8 @@ struct QuestionQueue {
         let key = question.key.arguments
         let turn = QueuedQuestion.priority(.notification, isEntitling: question.isEntitling)
         let restsOn = question.restsOn.unixMilliseconds
-        // A question that a notification of this checkpoint settled stays settled unless this one is newer.
+        // A question that a notification of this checkpoint settled stays settled unless this one
+        // is newer.
         let settled = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT signed_date FROM \(Self.settledByNotification)"),
             arguments: [passID] + key)
@@ -119,7 +120,8 @@ struct QuestionQueue {
                     """), arguments: arguments + ofPass) ?? false
     }
 
-    /// The priorities of pending questions, each by its number, so that SQLite finds a row by its key.
+    /// The priorities of pending questions, each by its number, so that SQLite finds a row by its
+    /// key.
     private static let pendingPriorities = (0..<firstDuePriority).map { String($0) }
         .joined(separator: ", ")
 
@@ -148,8 +150,8 @@ struct QueueUpdate: Sendable {
     let run: RunReference
     let started: Timestamp
     let ended: Timestamp
-    /// Whether the guard accepted how many rows the table has: rows that are not in it may otherwise
-    /// come back.
+    /// Whether the guard accepted how many rows the table has: rows that are not in it may
+    /// otherwise come back.
     let acceptsTable: Bool
 
     /// Does it for a source of rows of `trueup_pass_rows`, named `p`.
@@ -322,8 +324,8 @@ struct UnconcludedQuestions: Sendable {
     }
 }
 
-/// The questions and their reasons: durable lines that any run may settle, and the questions that one
-/// checkpoint found among the rows (docs/delta.md).
+/// The questions and their reasons: durable lines that any run may settle, and the questions that
+/// one checkpoint found among the rows (docs/delta.md).
 ///
 /// Lines are put there by `record(_:of:in:run:)` and by `schedule`, and leave with the conclusion
 /// of a run that works off the queue.
@@ -416,8 +418,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Adds to the checkpoint's findings those that earlier reports of the job left open and that this
-    /// checkpoint did not examine, so that they are not forgotten.
+    /// Adds to the checkpoint's findings those that earlier reports of the job left open and that
+    /// this checkpoint did not examine, so that they are not forgotten.
     ///
     /// A finding that the checkpoint states itself gets no second line.
     package func carryOpenFindings(

@@ -259,11 +259,11 @@ struct SweepOrder {
         }
     }
 
-    /// How many rows reach the allowed age in so many days, without those whose clock asks before: of
-    /// those that entitle or are in billing retry, and of the others.
+    /// How many rows reach the allowed age in so many days, without those whose clock asks before:
+    /// of those that entitle or are in billing retry, and of the others.
     ///
-    /// Reads the whole table in its own order: along the index SQLite looks each row up, and to group
-    /// by the day it sorts them.
+    /// Reads the whole table in its own order: along the index SQLite looks each row up, and to
+    /// group by the day it sorts them.
     private func histograms() throws -> (lasting: [Int: Int], ended: [Int: Int]) {
         let statement = try db.cachedStatement(
             sql: """

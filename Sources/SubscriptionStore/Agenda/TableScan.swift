@@ -169,7 +169,7 @@ struct CheckScan {
     /// - Returns: What was noted when the row was checked.
     /// - Throws: What reading the database throws.
     mutating func record(of row: ColumnsInPlace, key: [Int]) throws -> CheckRecord? {
-        // A key that is no text sorts after all that are, and no check has one.
+        // A key that is not text sorts after all that are, and no check has one.
         guard key.allSatisfy({ row.kind(at: $0) == .text }) else { return nil }
         while !isAtEnd {
             let order = order(with: row, key)
@@ -243,7 +243,7 @@ struct ChangedPeriods {
             .union(DoubledKeys(db: db).unreported())
     }
 
-    /// By the digest that stood as the history was last compared with the periods.
+    /// By the digest of the time when the history was last compared with the periods.
     private func comparedRows() throws -> Set<SubscriptionKey> {
         let noted = try Row.fetchAll(
             db,
@@ -304,8 +304,9 @@ struct ChangedPeriods {
 
 /// Dates what was asked under a clock that was ahead as asked before the run.
 ///
-/// A time that is still to come would count as judged in every walk over the table that begins before
-/// it. It is done before the run is recorded: what a killed process leaves, the next run does again.
+/// A time that is still to come would count as checked in every walk over the table that begins
+/// before it. It is done before the run is recorded: what a killed process leaves, the next run
+/// does again.
 struct ChecksOfAnotherClock: Sendable {
     let run: RunHeader
 

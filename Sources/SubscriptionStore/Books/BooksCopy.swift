@@ -112,8 +112,8 @@ package struct BooksCopy: Sendable {
 
     /// Which state the file is a copy of; `nil` where there is none.
     ///
-    /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing else
-    ///   may be replaced.
+    /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing
+    ///   else may be replaced.
     private func mark(ofBooks identity: String) throws(StoreError) -> BooksState? {
         try requireRegularFile()
         let file = DatabaseFile(path: path)

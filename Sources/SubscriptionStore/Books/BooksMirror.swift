@@ -14,8 +14,7 @@ package final class BooksMirror: Sendable {
         var sequences: [[BooksValue]] = []
         /// Whether the server has committed the transaction at hand.
         var isAhead = false
-        /// The reason why the cache did not commit what the server has, so that it is of no use any
-        /// more.
+        /// The reason why the cache did not commit what the server has; it can no longer be used.
         var failure: StoreError?
     }
 
@@ -53,7 +52,8 @@ package final class BooksMirror: Sendable {
     /// The copy did not commit what the server has: nothing more can be made from it.
     func fail(with failure: StoreError) { known.withLock { $0.failure = failure } }
 
-    /// Commits on the server what the open transaction has changed; the copy commits when this returns.
+    /// Commits on the server what the open transaction has changed; the copy commits when this
+    /// returns.
     func commit(_ db: Database) throws {
         guard let capture = known.withLock(\.capture) else { return }
         var changes = try capture.takeChanges(db)
@@ -136,8 +136,8 @@ package protocol BooksServer: Sendable {
     /// Which books are there; `nil` for none.
     func state() throws(StoreError) -> BooksState?
 
-    /// Keeps everybody else from writing these books until `release`, or until nothing was heard of
-    /// the holder for a while.
+    /// Keeps every other machine from writing these books until `release`, or until nothing was
+    /// heard of the holder for a while.
     ///
     /// - Throws: `.busy`, naming who has them.
     func claim() throws(StoreError)

@@ -58,9 +58,9 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - company: The table with the ledger.
-    ///   - shown: The line of an entry as a report shows it. Where the ledger there lacks entries that
-    ///     a declared restore lost, and the books were put back to before that, those come from the
-    ///     reports: the next entry there proves them by their hash.
+    ///   - shown: The line of an entry as a report shows it. Where the ledger there lacks entries
+    ///     that a declared restore lost, and the books were put back to before that, those come
+    ///     from the reports: the next entry there proves them by their hash.
     /// - Throws: `.schema` where the company's database lacks an entry that the books have.
     func adoptEntries(
         from company: CompanyLink, filling shown: (Int64) -> String?
@@ -252,7 +252,7 @@ extension SQLiteStore {
     /// Corrections that no report is known to show, in the order of the ledger.
     ///
     /// - Parameters:
-    ///   - number: The last one that was looked at; `nil` for none.
+    ///   - number: The last one that was checked; `nil` for none.
     ///   - limit: How many at most.
     /// - Returns: Fewer than `limit` only at the end of the ledger.
     /// - Throws: `StoreError` when the books cannot be read.
@@ -323,8 +323,8 @@ extension SQLiteStore {
 
     /// Imports what the ledger next to the company's table has and the books lack.
     ///
-    /// - Parameter shown: The line of an entry as a report shows it, for entries that the ledger there
-    ///   lacks because it was restored itself.
+    /// - Parameter shown: The line of an entry as a report shows it, for entries that the ledger
+    ///   there lacks because it was restored itself.
     /// - Returns: The entries; `nil` for none, and without such a table.
     /// - Throws: `.schema` where it is the company's database that lacks entries.
     package func adoptCompanyEntries(
@@ -342,7 +342,8 @@ extension SQLiteStore {
 /// Takes an entry over that was committed in the company's database and not in the books: a run was
 /// killed between the two, or the connection was lost.
 ///
-/// The row keeps its change; the books get the same entry, so that it is reported and can be undone.
+/// The row keeps its change; the books get the same entry, so that it is reported and can be
+/// undone.
 struct EntryAdoption {
     let db: Database
     let mapping: TableMapping
@@ -445,7 +446,7 @@ extension CompanyLedgerEntry {
             writtenAt: entry.writtenAt)
     }
 
-    /// An entry as a report shows it; `nil` where the line is no entry.
+    /// An entry as a report shows it; `nil` where the line is not an entry.
     init?(line: String) {
         guard let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)),
             let entry = read.entry

@@ -76,7 +76,7 @@ final class CompanyRefusals: Sendable {
 
     private struct Refused {
         var count = 0
-        /// The first row of which that was said.
+        /// The first row that was refused so.
         let first: SubscriptionKey
     }
 
@@ -130,7 +130,8 @@ final class CompanyUnit {
         let reason: String
     }
 
-    /// Does the work of one transaction of the books; without a table elsewhere nothing else happens.
+    /// Does the work of one transaction of the books; without a table elsewhere nothing else
+    /// happens.
     static func around<Value>(
         _ db: Database, _ link: CompanyLink?, _ body: (CompanyUnit?) throws -> Value
     ) throws -> Value {
@@ -334,7 +335,8 @@ package protocol CompanyDatabase: CompanySchema {
     /// Gives the transaction up; nothing happens where there is none.
     func rollBack()
 
-    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger yet.
+    /// Entries of our ledger there with higher numbers, in order; none where there is no ledger
+    /// yet.
     ///
     /// After an `.unknown` commit it looks over a new connection, and only returns once the lost
     /// transaction can no longer commit.

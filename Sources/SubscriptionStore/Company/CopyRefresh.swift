@@ -205,7 +205,7 @@ struct CopyWriter {
     }
 
     /// An unreadable value is kept as something that has not the column's type here either, so that
-    /// everybody who reads the row sees that it is unreadable.
+    /// every reader of the row sees that it is unreadable.
     private func stored(_ field: SubscriptionField, of row: CompanyRow) -> DatabaseValue {
         guard let shown = row.unreadable[field] else {
             return (row.values[field] ?? .null).databaseValue
@@ -320,8 +320,8 @@ extension SQLiteStore {
     /// How much of a second the company's columns keep; known once the copy was refreshed.
     package var companyPrecision: TimePrecision { company?.database.precision ?? TimePrecision() }
 
-    /// Makes the books ready for a run over the company's own table: the mapping holds, both ledgers
-    /// agree, and the copy is as the table is now.
+    /// Makes the books ready for a run over the company's own table: the mapping holds, both
+    /// ledgers agree, and the copy is as the table is now.
     ///
     /// - Parameters:
     ///   - mode: A check makes nothing in the company's database.
@@ -330,8 +330,8 @@ extension SQLiteStore {
     ///   - shown: The line of an entry of the ledger as a report shows it.
     ///   - mayContinue: Called after each page with how many rows were read, of about how many; `false` stops.
     /// - Returns: What was read; `nil` without a table elsewhere.
-    /// - Throws: 78 where the schema changed, where the table was restored behind the books, or where
-    ///   these books are not those of this table: no row was touched.
+    /// - Throws: 78 where the schema changed, where the table was restored behind the books, or
+    ///   where these books are not those of this table: no row was touched.
     package func refreshCopy(
         for mode: RunMode, at now: Timestamp, of apps: Set<AppIdentity>? = nil,
         filling shown: (Int64) -> String? = { _ in nil },
@@ -422,7 +422,7 @@ extension SQLiteStore {
 
     /// How many rows the copy holds, which the table will hold about now; `nil` for none.
     private func expectedRows(of apps: [AppIdentity]?) async throws(StoreError) -> Int64? {
-        try await read("counting the rows of the copy") { db in
+        try await read("counting the imported rows") { db in
             var rows: Int64 = 0
             for app in apps ?? [] {
                 rows &+=
@@ -472,7 +472,7 @@ extension SQLiteStore {
                 ).map { SubscriptionKey($0, at: 0) }
             }
             guard let end = keys.last else { return deleted }
-            try await write("deleting rows that are gone from the copy") { db in
+            try await write("deleting imported rows that your table lacks") { db in
                 for key in keys {
                     try db.cachedStatement(
                         sql: """

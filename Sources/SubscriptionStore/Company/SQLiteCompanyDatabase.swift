@@ -20,7 +20,7 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
     ///   - path: The company's file.
     ///   - mapping: How its table is read.
     ///   - books: The books that correct it; `nil` for a look that takes no side.
-    /// - Throws: `.unavailable` where there is no such file, `.schema` where it is no database.
+    /// - Throws: `.unavailable` where there is no such file, `.schema` where it is not a database.
     package init(
         path: String, mapping: TableMapping, books: LedgerOwner? = nil
     ) throws(StoreError) {
@@ -192,7 +192,8 @@ extension SQLiteCompanyDatabase {
                 try db.commit()
                 return .committed
             } catch {
-                // SQLite keeps a transaction open that others or a deferred constraint kept from its end.
+                // SQLite keeps a transaction open that others or a deferred constraint kept from
+                // its end.
                 if db.isInsideTransaction { try? db.rollback() }
                 guard let error = error as? DatabaseError,
                     error.resultCode == .SQLITE_CONSTRAINT

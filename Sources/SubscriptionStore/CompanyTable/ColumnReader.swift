@@ -31,7 +31,8 @@ struct ColumnReader<Field: RowColumn> {
         for (index, field) in fields.enumerated() {
             let definition = field.definition
             if case .key = definition.place { continue }
-            // A free name is the company's own: it is shown and never compared, so any form will do.
+            // A free name is the company's own: it is shown and never compared, so any form will
+            // do.
             let value =
                 definition.content == .name
                 ? FieldValue(row.wholeText(at: index).flatMap { $0.isEmpty ? nil : $0 })
@@ -66,7 +67,7 @@ extension Row {
     /// Reads a column by its form.
     ///
     /// Whole numbers that a driver stored as floating point count as whole; text that is not UTF-8,
-    /// or that a NUL cuts short, is no text.
+    /// or that a NUL cuts short, is not text.
     func reading(at index: Int, as form: FieldForm) -> ColumnReading {
         let stored = stored(at: index)
         switch (stored.value.storage, form) {

@@ -91,8 +91,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The columns of the subscription rows that an export names: those of the table's first schema, and
-    /// of the others what any row holds.
+    /// The columns of the subscription rows that an export names: those of the table's first
+    /// schema, and of the others what any row holds.
     ///
     /// So a file of a table that makes no use of the others stays as its readers know it.
     package func columnsInUse() throws -> [SubscriptionField] {
@@ -320,7 +320,8 @@ enum OtherPayments {
     }
 }
 
-/// The columns of seats in the table `subscriptions`, which has them only where the company wants them.
+/// The columns of seats in the table `subscriptions`, which has them only where the company wants
+/// them.
 enum SeatColumns {
     /// Those that the table has.
     static func present(_ db: Database) throws -> Set<SubscriptionField> {
@@ -351,7 +352,7 @@ enum SeatColumns {
 }
 
 extension SQLiteStore {
-    /// The columns that the table `subscriptions` does not have, so that no row is judged by them.
+    /// The columns that the table `subscriptions` does not have, so that no row is checked by them.
     package func columnsNotStored() throws -> Set<SubscriptionField> {
         try stream("looking for the columns of seats") { db in
             SubscriptionField.ofSeats.subtracting(try SeatColumns.present(db))

@@ -48,8 +48,8 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
-    /// A connection that fills a file which no other process knows yet, and which is deleted where that
-    /// fails: without a journal, and without a sync before `complete`.
+    /// A connection that fills a file which no other process knows yet, and which is deleted where
+    /// that fails: without a journal, and without a sync before `complete`.
     func connectToFill() throws -> DatabaseQueue {
         let connection = try DatabaseQueue(
             path: path,
@@ -61,7 +61,8 @@ struct DatabaseFile: Sendable {
         return connection
     }
 
-    /// Closes what `connectToFill` has opened, with all that was written in the file and on the disk.
+    /// Closes what `connectToFill` has opened, with all that was written in the file and on the
+    /// disk.
     func complete(_ connection: DatabaseQueue) throws {
         try connection.inDatabase { db in try db.execute(sql: "PRAGMA journal_mode = WAL") }
         try connection.close()

@@ -26,7 +26,8 @@ extension SQLiteStore {
         }
     }
 
-    /// How many periods a subscription has on average, among those that have any; `nil` where none has.
+    /// How many periods a subscription has on average, among those that have any; `nil` where none
+    /// has.
     package func periodsPerSubscription() async throws(StoreError) -> Double? {
         try await read("counting the periods of subscriptions") { db in
             let row = try Row.fetchOne(
@@ -47,8 +48,8 @@ extension SQLiteStore {
 
     /// By how much rows and the periods that they name disagree about when these end.
     ///
-    /// Both tables hold times of Apple's; where one of them was written by another clock, most of the
-    /// differences are the same. Of a large table only a part is looked at.
+    /// Both tables hold times of Apple's; where one of them was written by another clock, most of
+    /// the differences are the same. Of a large table only a part is checked.
     package func expiryDifferences() async throws(StoreError) -> ExpiryDifferences {
         try await read("comparing the ends of periods") { db in
             let rows = try Row.fetchAll(
@@ -70,7 +71,7 @@ extension SQLiteStore {
             for row in rows {
                 let count: Int = row.number(at: 1) ?? 0
                 differences.compared += count
-                // A difference beyond 64 bits is no integer, and no time zone either.
+                // A difference beyond 64 bits is not an integer, and no time zone either.
                 guard let milliseconds = row.integer(at: 0),
                     ExpiryDifferences.zones.contains(milliseconds),
                     milliseconds % ExpiryDifferences.quarterHour == 0
@@ -101,7 +102,8 @@ extension SQLiteStore {
 /// How far stored ends of periods lie apart, where a time zone could be the reason.
 package struct ExpiryDifferences: Hashable, Sendable {
     static let quarterHour: Int64 = 15 * 60 * 1000
-    /// The world's time zones reach from 12 h behind to 14 h ahead of UTC; either side may be wrong.
+    /// The world's time zones reach from 12 h behind to 14 h ahead of UTC; either side may be
+    /// wrong.
     static let zones: ClosedRange<Int64> = -14 * 3_600_000...14 * 3_600_000
 
     /// Rows whose period is stored as well.

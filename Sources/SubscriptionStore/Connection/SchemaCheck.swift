@@ -231,8 +231,9 @@ struct SchemaDamage {
 /// All that is trueup's of a database's schema, as one digest.
 ///
 /// Opening a database asks whether its schema is whole. That nothing at all is different shows by
-/// one query; only where something is, a model is made and compared part by part, which takes longer
-/// than the rest of the opening. The company's own additions to our tables are such a difference.
+/// one query; only where something is, a model is made and compared part by part, which takes
+/// longer than the rest of the opening. The company's own additions to our tables are such a
+/// difference.
 package struct SchemaDigest: Hashable, Sendable {
     private let sha256: String
 
@@ -351,8 +352,8 @@ struct TableShape {
         key = try String.fetchAll(
             db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
             arguments: [table])
-        // An older database has not all of today's columns yet; whether it may lack one is no matter
-        // of its shape.
+        // An older database has not all of today's columns yet; its shape does not decide whether
+        // it may lack one.
         let present = try Self.columns(of: table, db)
         looseColumns = try columns.filter(present.contains).filter {
             try Self.isLoose($0, of: table, db)
@@ -396,7 +397,8 @@ struct TableShape {
     }
 
     /// Statements that make the table as it must be, with its rows and the company's own columns,
-    /// and that leave it as it is where two rows have one key; `columns` are those of the definition.
+    /// and that leave it as it is where two rows have one key; `columns` are those of the
+    /// definition.
     static func rebuild(
         _ table: String, as definition: String, with columns: Set<String>, _ db: Database
     ) throws -> String {

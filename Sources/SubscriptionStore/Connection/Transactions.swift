@@ -30,8 +30,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Works through something large, a chunk in each transaction; `step` is told where to begin and
-    /// returns where the next chunk begins, or `nil` after the last.
+    /// Works through something large, a chunk in each transaction; `step` is told where to begin
+    /// and returns where the next chunk begins, or `nil` after the last.
     func inChunks<Position: Sendable>(
         _ doing: String, from first: Position,
         _ step: @escaping @Sendable (Position, Database) throws -> Position?
@@ -219,8 +219,8 @@ extension BooksMirror? {
 extension Database {
     /// Makes one correction inside a transaction, wholly or not at all.
     ///
-    /// As `inSavepoint`, whose statements are prepared again each time, which takes longer than to run
-    /// them.
+    /// As `inSavepoint`, whose statements are prepared again each time, which takes longer than to
+    /// run them.
     func inCorrection<Value>(_ body: () throws -> Value) throws -> Value {
         try cachedStatement(sql: "SAVEPOINT trueup_correction").execute()
         do {
@@ -263,9 +263,10 @@ extension Database {
 
 /// Lets others have a turn between two writes.
 ///
-/// SQLite has no queue: who waits for the lock looks again and again, up to 100 ms apart, and a job
-/// that takes the lock at once after it freed it can be in the way at every look, however short its
-/// transactions. So after each longer one the lock stays free for as long as it was held.
+/// SQLite has no queue: a program that waits for the lock tries again and again, up to 100 ms
+/// apart, and a job that takes the lock at once after it freed it can be in the way at every try,
+/// however short its transactions. So after each longer one the lock stays free for as long as it
+/// was held.
 final class WriteBackoff: Sendable {
     private let last = Mutex<(ended: ContinuousClock.Instant, took: Duration)?>(nil)
 

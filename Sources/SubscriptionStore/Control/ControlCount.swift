@@ -73,7 +73,7 @@ struct ControlCount {
     private struct Earlier {
         /// By app, from the last run of whatever job that counted it, with the ledger's end there.
         var byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)] = [:]
-        /// The apps of which rows or periods stood when the last of these runs ended.
+        /// The apps that had rows or periods when the last of these runs ended.
         var stood: Set<[String]> = []
     }
 
@@ -160,7 +160,8 @@ struct DeliveryCount {
     }
 }
 
-/// Which apps' totals are kept apart: all, unless the rows name more strange ones than anybody reads.
+/// Which apps' totals are kept apart: all, unless the rows name more strange ones than anybody
+/// reads.
 struct ControlGroups: Hashable {
     /// The configured apps, as bundle id and environment.
     let configured: Set<[String]>
@@ -193,8 +194,8 @@ struct ControlGroups: Hashable {
 struct GroupedSums {
     private(set) var groups: ControlGroups
     private var tallies: [[String]: Tally] = [:]
-    /// The app of the rows that come, with what was counted of it since they began: neighbours nearly
-    /// always have the same.
+    /// The app of the rows that come, with what was counted of it since they began: neighbours
+    /// nearly always have the same.
     private var bundleID = ""
     private var environment = ""
     private var current = Tally()
@@ -358,10 +359,11 @@ extension FieldValue {
     fileprivate var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
-/// Adds up the company's tables by app: each table read once, in its own order, in a transaction that
-/// only reads.
+/// Adds up the company's tables by app: each table read once, in its own order, in a transaction
+/// that only reads.
 ///
-/// SQLite would sort all periods to group them by currency, which costs several times what reading does.
+/// SQLite would sort all periods to group them by currency, which costs several times what reading
+/// does.
 struct TableSums {
     let db: Database
     let groups: ControlGroups

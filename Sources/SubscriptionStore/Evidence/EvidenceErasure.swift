@@ -141,7 +141,7 @@ struct EvidenceErasure {
 
     /// Erases one payload, and those that it carries inside; how many there were to erase.
     ///
-    /// Of those inside, tombstones are left too where they never stood alone: they would come back
+    /// Of those inside, tombstones are left too where they were never alone: they would come back
     /// when they are read from somewhere else.
     func erase(_ digest: String, because reason: Reason) throws -> Int {
         var erased = 0
@@ -248,17 +248,19 @@ extension SQLiteStore {
         return found
     }
 
-    /// Erases a customer's payloads, some at a time, and what was imported of payments elsewhere; the
-    /// rows, findings and ledger entries stay.
+    /// Erases a customer's payloads, some at a time, and what was imported of payments elsewhere;
+    /// the rows, findings and ledger entries stay.
     ///
     /// Killed meanwhile, it has erased a part; given again, it erases the rest.
     ///
     /// What was written is overwritten on the disk too (`secure_delete`), the write-ahead log is
-    /// emptied. Messages that wait to be told hold the customer's row: they go as well, told or not.
+    /// emptied. Messages that wait to be told hold the customer's row: they go as well, told or
+    /// not.
     ///
     /// - Returns: How many payloads were erased.
-    /// - Throws: `.busy` when everything was erased, but another process reads the database as it was before, so
-    ///   that the old pages stay on the disk until they have ended; to be called again then.
+    /// - Throws: `.busy` when everything was erased, but another process reads the database as it
+    ///   was before, so that the old pages stay on the disk until they have ended; to be called
+    ///   again then.
     package func eraseEvidence(
         ofCustomer customerID: String, at now: Timestamp
     ) async throws(StoreError) -> Int {

@@ -70,7 +70,7 @@ extension SQLiteStore {
         LIMIT ?2
         """
 
-    /// Adds what is written in one transaction with the chosen ones, so that it is looked at again
+    /// Adds what is written in one transaction with the chosen ones, so that it is checked again
     /// too.
     private static func completeCanary(of passID: Int64, _ db: Database) throws {
         repeat {

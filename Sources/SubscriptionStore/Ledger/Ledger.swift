@@ -286,7 +286,8 @@ extension SQLiteStore {
     /// Forgets by what the rows were checked, so that every one is checked again: the database was
     /// restored, and what it remembers of Apple's words is older than what the reports tell.
     ///
-    /// Once for each loss, however often it is noticed; a killed process leaves the rest to the next.
+    /// Once for each loss, however often it is noticed; a killed process leaves the rest to the
+    /// next.
     ///
     /// - Parameters:
     ///   - lostHash: The hash of the newest entry that only the reports have.
@@ -316,7 +317,8 @@ extension SQLiteStore {
             })
         {}
         try await write(doing) { db in
-            // Events are ordered by it: a clock that went back must not put them before earlier ones.
+            // Events are ordered by it: a clock that went back must not put them before earlier
+            // ones.
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO trueup_restores

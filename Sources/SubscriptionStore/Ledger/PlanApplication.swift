@@ -50,8 +50,8 @@ struct PlanApplication {
         case canary
     }
 
-    /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at one
-    /// correction, or a deferred constraint at the end, which does not say at which.
+    /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at
+    /// one correction, or a deferred constraint at the end, which does not say at which.
     struct Undone: Error {
         let items: [StoredCorrection]
         /// The reason, where it is not noted yet.
@@ -185,7 +185,8 @@ struct PlanApplication {
         return try exist && !aliasRows.rows(of: correction.subscription).isEmpty
     }
 
-    /// Whether the evidence of a correction is stored and not erased; this run verified the payloads themselves.
+    /// Whether the evidence of a correction is stored and not erased; this run verified the
+    /// payloads themselves.
     private static func isHeld(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
         guard correction.undoOf == nil else { return true }
         let vault = EvidenceVault(db: db)
@@ -419,7 +420,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The guards lifted for this checkpoint by runs that were killed after the guards passed their plan.
+    /// The guards lifted for this checkpoint by runs that were killed after the guards passed their
+    /// plan.
     package func liftsOfKilledRuns(in pass: OpenPass) async throws(StoreError) -> [GuardLift] {
         try await read("reading what was lifted") { db in
             try GuardLift.fetchAll(
@@ -445,7 +447,7 @@ extension SQLiteStore {
     /// ledger entry in the same transaction, by compare-and-set; says how many were tried (0 when
     /// none is left).
     ///
-    /// A row that moved becomes undecided (`changed_during_run`).
+    /// A row that changed becomes undecided (`changed_during_run`).
     package func applyPlanned(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {

@@ -182,8 +182,8 @@ struct PlanCount {
         return (row?.number(at: 0) ?? 0, row?.number(at: 1) ?? 0)
     }
 
-    /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were asked
-    /// about.
+    /// Rows in the table, or of the apps that a run is for alone, of which only the due ones were
+    /// asked about.
     ///
     /// `nil` for a run that asks about every row, and for one that is limited otherwise, which
     /// leaves out also rows that are due.
@@ -464,7 +464,8 @@ struct PlanStaging {
             plan.tableCoverage = plan.totals.inScope &+ before
         }
         if plan.tableCoverage == nil {
-            // A job without a walk counts no rows, and its shares are of the whole table all the same.
+            // A job without a walk counts no rows, and its shares are of the whole table all the
+            // same.
             plan.tableCoverage = try Int.fetchOne(
                 db,
                 sql: """

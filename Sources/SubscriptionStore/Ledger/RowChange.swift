@@ -274,9 +274,9 @@ struct RowChange {
 
 /// A correction of an adopted plan, whose row changed since the plan was made.
 ///
-/// Where the row is as the plan would have left it, nothing is left of the finding. Apple is asked about
-/// any other such row again: the plan is out of date, and the row's last check may give the next run no
-/// other reason to ask.
+/// Where the row is as the plan would have left it, nothing is left of the finding. Apple is asked
+/// about any other such row again: the plan is out of date, and the row's last check may give the
+/// next run no other reason to ask.
 struct ChangedRow {
     let db: Database
     let correction: PlannedCorrection
@@ -391,7 +391,7 @@ struct CurrentRow: Equatable {
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
                 WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
                 """)
-        // At the cursor, where bytes that are no text are still seen.
+        // At the cursor, where bytes that are not text are still seen.
         let rows = try Row.fetchCursor(read, arguments: key.arguments)
         return try rows.next().map { row in
             CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
@@ -476,8 +476,8 @@ struct RevertedCorrection {
         ).execute(arguments: [entry])
     }
 
-    /// Periods do not show in the digest of a row's values, so the digest is replaced by one that no
-    /// row has.
+    /// Periods do not show in the digest of a row's values, so the digest is replaced by one that
+    /// no row has.
     private func forgetAgreement() throws {
         try db.cachedStatement(
             sql: """

@@ -41,8 +41,8 @@ extension SQLiteStore {
 
     /// The table of subscriptions for a file with these columns.
     ///
-    /// Columns of seats are added where the table lacks them and the file has them: so a company gets
-    /// them that wants them.
+    /// Columns of seats are added where the table lacks them and the file has them: so a company
+    /// gets them that wants them.
     private func subscriptions(
         giving columns: Set<SubscriptionField>, dryRun: Bool
     ) throws -> StagedTable {
@@ -413,9 +413,9 @@ extension SQLiteStore {
 extension SQLiteStore {
     /// Loads the rows that receipts name, all of a receipt's or none.
     ///
-    /// A customer's receipts name the same subscriptions again and again: what agrees is loaded once,
-    /// and of a customer or token that only one of them gives, that. A receipt that names another
-    /// customer or token for a subscription than an earlier one is a `.duplicateKey`.
+    /// A customer's receipts name the same subscriptions again and again: what agrees is loaded
+    /// once, and of a customer or token that only one of them gives, that. A receipt that names
+    /// another customer or token for a subscription than an earlier one is a `.duplicateKey`.
     ///
     /// - Parameters:
     ///   - columns: The columns that the file has, besides the receipt.

@@ -7,8 +7,8 @@ import Subscriptions
 /// some hundred lines each.
 ///
 /// The temporary table is on disk and belongs to this connection, so producing the lines locks
-/// no service out and takes no memory; only the merges take the write lock, one after the other with
-/// turns for others between them.
+/// no service out and takes no memory; only the merges take the write lock, one after the other
+/// with turns for others between them.
 struct StagedTable: Sendable {
     let name: String
     /// Every column of the lines.
@@ -23,7 +23,7 @@ struct StagedTable: Sendable {
     var freeColumns: Set<String> = []
     /// Columns that rest on no statement of Apple's and need no date next to them.
     var undatedColumns: Set<String> = []
-    /// Columns that the table lacks: no line gives them, but for one that is only looked at.
+    /// Columns that the table lacks: no line gives them, except for one that is only looked at.
     var absentColumns: Set<String> = []
     /// The column that is stored in a table next to this one.
     var beside: BesideColumn?
@@ -120,8 +120,8 @@ struct StagedTable: Sendable {
     /// Apple cannot have signed anything later.
     private static let lastPossible = "(strftime('%s', 'now') + 86400) * 1000"
 
-    /// A run has seen a newer statement of Apple's than the line rests on, perhaps one that agreed with the
-    /// row and was not written.
+    /// A run has seen a newer statement of Apple's than the line rests on, perhaps one that agreed
+    /// with the row and was not written.
     private var isOutdated: String {
         "EXISTS (SELECT 1 FROM main.trueup_statements AS n WHERE \(statementFits))"
     }
@@ -133,7 +133,8 @@ struct StagedTable: Sendable {
 
     /// The lines that only a newer statement keeps from changing a row, and the outdated new rows.
     ///
-    /// Each with its id, both dates, and whether the table has the row; `nil` where lines are not measured.
+    /// Each with its id, both dates, and whether the table has the row; `nil` where lines are not
+    /// measured.
     var outdated: String? {
         guard isMeasured else { return nil }
         return """
@@ -182,7 +183,8 @@ struct StagedTable: Sendable {
         "(s.\(Self.given) IS NULL OR s.\(Self.given) & \(bits { $0 == column }) <> 0)"
     }
 
-    /// A line that an outdated statement keeps from changing nothing is not skipped.
+    /// A line that would change nothing is not counted as skipped, even if its statement is
+    /// outdated.
     var countOlder: String {
         let outdated = isMeasured ? " OR \(isOutdated) AND (\(differs(in: givenColumns)))" : ""
         return """
@@ -261,8 +263,8 @@ extension StagedTable {
 
     /// Notes the customers of the stored rows, whose entitlements the column may change.
     ///
-    /// Not by triggers, as for the rows themselves: SQLite does not let a service rebuild a table that a
-    /// trigger of another table names.
+    /// Not by triggers, as for the rows themselves: SQLite does not let a service rebuild a table
+    /// that a trigger of another table names.
     var notesOfOwners: [String] {
         let owners = """
             SELECT DISTINCT t.customer_id FROM \(Self.staging) AS s
@@ -465,7 +467,8 @@ struct LineBinding {
         statement.setUncheckedArguments(StatementArguments())
     }
 
-    /// Begins with the first value of the next line; those of the last line stay until they are bound.
+    /// Begins with the first value of the next line; those of the last line stay until they are
+    /// bound.
     mutating func restart() {
         // What it returns is the error of the last execution, which was thrown there.
         _ = unsafe sqlite3_reset(statement.sqliteStatement)

@@ -3,16 +3,17 @@ package import Subscriptions
 
 /// The progress of a running job, for `status` in another terminal.
 ///
-/// It is in a file next to the database and never in the database: a person who watches a job must not
-/// take part in its transactions. A job that was killed leaves the file behind; so it counts only
-/// together with the kernel's lock, whose note names the same holder and moment.
+/// It is in a file next to the database and never in the database: a person who watches a job must
+/// not take part in its transactions. A job that was killed leaves the file behind; so it counts
+/// only together with the kernel's lock, whose note names the same holder and moment.
 package struct LiveRun: Hashable, Sendable {
     package struct Wait: Hashable, Sendable {
         /// In a few words.
         package var reason: String
         /// When it ends, or is given up.
         package var until: Timestamp
-        /// Since when an answer of a server is waited for, which ends it; `nil` where the end is known.
+        /// Since when an answer of a server is waited for, which ends it; `nil` where the end is
+        /// known.
         package var since: Timestamp?
 
         package init(reason: String, until: Timestamp, since: Timestamp? = nil) {
@@ -43,7 +44,8 @@ package struct LiveRun: Hashable, Sendable {
             self.limit = limit
         }
 
-        /// The used part of the limit in whole percent, rounded down; above 100 after a lowered share.
+        /// The used part of the limit in whole percent, rounded down; above 100 after a lowered
+        /// share.
         package var percent: Int {
             guard limit > 0, calls > 0 else { return 0 }
             return Int(min(1e9, Double(calls) / Double(limit) * 100))
@@ -266,8 +268,8 @@ struct RunFile: Sendable {
 
 /// The orders that people give a running job: to pause its calls, or to make fewer.
 ///
-/// Orders are for one process of one run alone. What a killed run was ordered is nothing to the next
-/// one, which must not stand still for it.
+/// Orders are for one process of one run alone. What a killed run was ordered is nothing to the
+/// next one, which must not stand still for it.
 package struct RunOrders: Hashable, Sendable {
     package struct Pause: Hashable, Sendable {
         package var since: Timestamp

@@ -121,7 +121,7 @@ struct LockFile: ~Copyable {
 
     private let descriptor: Int32
 
-    /// Only for the job's user: anybody who can open a lock file can hold the lock.
+    /// Only for the job's user: a user who can open a lock file can hold the lock.
     private static let mode: mode_t = 0o600
 
     /// Opens the file, or says why not.
@@ -269,8 +269,8 @@ package struct ForeignLock: Hashable, Sendable {
 extension SQLiteStore {
     /// A lock that another program does not give back in all the time that a run waits for it.
     ///
-    /// Services write for milliseconds; a process with a transaction open for minutes keeps a run from
-    /// its first write (exit 75). The database must not be open in this process.
+    /// Services write for milliseconds; a process with a transaction open for minutes keeps a run
+    /// from its first write (exit 75). The database must not be open in this process.
     ///
     /// - Parameter path: The database.
     /// - Returns: The lock as it was seen last; `nil` once no process has one.

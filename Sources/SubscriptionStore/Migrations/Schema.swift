@@ -1,8 +1,9 @@
 /// The tables that trueup makes: schema 1, grouped by subject.
 ///
-/// Every table but `subscriptions`, `transactions` and `purchases` belongs to trueup alone and begins with
-/// `trueup_`. Times are UNIX milliseconds. `pass_id` is the number of a checkpoint, `run_seq` that
-/// of a run. Comments precede their statement: SQLite would store a comment inside it.
+/// Every table but `subscriptions`, `transactions` and `purchases` belongs to trueup alone and
+/// begins with `trueup_`. Times are UNIX milliseconds. `pass_id` is the number of a checkpoint,
+/// `run_seq` that of a run. Comments precede their statement: SQLite would store a comment inside
+/// it.
 ///
 /// Databases were made by these statements, so they are frozen once released: a change is a
 /// further `Migration`.

@@ -40,7 +40,7 @@ struct OutboxWriter {
                 SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
                 WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
                 """)
-        // At the cursor, where bytes that are no text are still seen.
+        // At the cursor, where bytes that are not text are still seen.
         let rows = try Row.fetchCursor(statement, arguments: key.arguments)
         return try rows.next().map { LocalSubscription($0) }
     }

@@ -145,10 +145,10 @@ struct PassOpening {
                 """, arguments: [sequence, passID])
     }
 
-    /// Rows that an earlier run could not judge only because it ended, because Apple did not answer, or
-    /// because the answer may be wrong once: a chunk of them.
+    /// Rows that an earlier run could not check only because it ended, because Apple did not
+    /// answer, or because the answer may be wrong once: a chunk of them.
     ///
-    /// An id that Apple did not find is asked about again on the next day anyway.
+    /// An id that Apple did not find is checked again on the next day anyway.
     static func cutOff(_ opened: Opened, _ db: Database) throws -> [StoredKey] {
         try Row.fetchAll(
             db.cachedStatement(
@@ -176,9 +176,9 @@ struct PassOpening {
         var correctionID: Int64 = 0
     }
 
-    /// Rows whose planned correction can no longer be written, because a service wrote to them since or
-    /// another job has seen a newer statement of Apple's: those of a chunk of the plan, and where the
-    /// next one begins.
+    /// Rows whose planned correction can no longer be written, because a service wrote to them
+    /// since or another job has seen a newer statement of Apple's: those of a chunk of the plan,
+    /// and where the next one begins.
     static func moved(
         from place: Place, _ opened: Opened, _ db: Database
     ) throws -> (keys: [StoredKey], next: Place?) {
@@ -219,7 +219,7 @@ struct PassOpening {
         return (keys, Place(key: try StoredKey(last), correctionID: last.integer(at: 3) ?? 0))
     }
 
-    /// Forgets rows, so that the walk asks about them again.
+    /// Forgets rows, so that the walk checks them again.
     static func askAgain(about keys: [StoredKey], _ opened: Opened, _ db: Database) throws {
         let corrections = try db.cachedStatement(
             sql: """

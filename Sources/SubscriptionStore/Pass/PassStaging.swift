@@ -363,7 +363,7 @@ extension SQLiteStore {
 
 /// A verdict as it is in `trueup_pass_rows` and `trueup_run_totals`.
 enum VerdictCode: Int64 {
-    /// Something was said about it, but it is no row in scope.
+    /// Something was said about it, but it is not a row in scope.
     case noted = 0
     case match = 1
     case discrepancy = 2

@@ -1,12 +1,13 @@
 import GRDB
 import Subscriptions
 
-/// Findings of an earlier checkpoint that no published report has shown, and that the next run repeats.
+/// Findings of an earlier checkpoint that no published report has shown, and that the next run
+/// repeats.
 ///
-/// Of a run that ended these are the new, recurring and corrected ones that it listed. Of a checkpoint
-/// that was dropped, or whose newest run was killed, these are the findings about notifications, which
-/// no later run finds again, and the corrected ones, because no run may ever resume that checkpoint.
-/// Each run repeats them until a report that lists them is published.
+/// Of a run that ended these are the new, recurring and corrected ones that it listed. Of a
+/// checkpoint that was dropped, or whose newest run was killed, these are the findings about
+/// notifications, which no later run finds again, and the corrected ones, because no run may ever
+/// resume that checkpoint. Each run repeats them until a report that lists them is published.
 struct UnpublishedFindings: Sendable {
     /// The value of `is_carried` of a finding that is repeated because no report has shown it.
     static let mark = 2

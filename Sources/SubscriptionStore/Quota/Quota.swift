@@ -54,7 +54,8 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - account: Whose.
     ///   - now: The present.
-    /// - Returns: Booked calls; notes of commands that leave the database as it is are not among them.
+    /// - Returns: Booked calls; notes of commands that leave the database as it is are not among
+    ///   them.
     /// - Throws: When the database cannot be read.
     package func bookedCalls(
         of account: QuotaAccount, at now: Timestamp
@@ -222,12 +223,12 @@ extension SQLiteStore {
 
 /// The calls of commands that leave the database as it is, in a file next to it.
 ///
-/// `doctor` opens the database to read, and still makes calls that count. It enters each of them here
-/// before it makes it. A run that books calls in the database adds this file's calls of the last hour.
-/// The kernel's lock on the file keeps the two from overlooking each other.
+/// `doctor` opens the database to read, and still makes calls that count. It enters each of them
+/// here before it makes it. A run that books calls in the database adds this file's calls of the
+/// last hour. The kernel's lock on the file keeps the two from overlooking each other.
 package struct CallNotes: Sendable {
-    /// How long to wait for the lock, which is held for milliseconds; a stopped process must not keep
-    /// a run waiting for ever.
+    /// How long to wait for the lock, which is held for milliseconds; a stopped process must not
+    /// keep a run waiting for ever.
     private static let patienceMilliseconds = 2000
     private static let pollMilliseconds = 5
 

@@ -20,8 +20,8 @@ struct Acknowledgements {
 
     /// Findings of a checkpoint that are acknowledged at a moment, and have not changed since.
     ///
-    /// A finding that was fixed since, or came back with other values, is not acknowledged: the decision
-    /// was about the finding as it was.
+    /// A finding that was fixed since, or came back with other values, is not acknowledged: the
+    /// decision was about the finding as it was.
     func standing(inPass passID: Int64, at now: Timestamp) throws -> [Standing] {
         let decisions = try Row.fetchAll(
             db,
@@ -47,7 +47,7 @@ struct Acknowledgements {
 
     /// A digest of what a finding states in a checkpoint: severity, stored value and Apple's value.
     ///
-    /// Its cause and the run's own times are no part: they change without the finding changing.
+    /// Its cause and the run's own times are not part: they change without the finding changing.
     func contents(
         of findingID: String, inPass passID: Int64
     ) throws -> (digest: String, sequences: [Int64]) {

@@ -13,8 +13,8 @@ struct ChunkedConclusion: Sendable {
     struct Step: Sendable {
         /// The table whose rows it goes through; `nil` where it has one transaction.
         let table: String?
-        /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at the
-        /// end.
+        /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at
+        /// the end.
         let run: @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
     }
 
@@ -121,8 +121,8 @@ struct ChunkedConclusion: Sendable {
             .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
     }
 
-    /// Rows judged undecided, and accounts that Apple did not find, as the report lists them; and rows in
-    /// flight, of which it has the number only.
+    /// Rows checked undecided, and accounts that Apple did not find, as the report lists them; and
+    /// rows in flight, of which it has the number only.
     private func listUndecided(_ start: StoredKey, _ count: Int, _ db: Database) throws {
         let (rows, arguments) = chunk(of: "trueup_pass_rows", start, count, as: "p")
         try db.cachedStatement(
@@ -272,7 +272,8 @@ struct RunConclusionWriter {
 
     /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
     ///
-    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied none.
+    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied
+    /// none.
     private func noteAppliedPlan() throws {
         guard header.mode == .apply, !tally.leavesPlanOpen else { return }
         try db.execute(
@@ -484,8 +485,8 @@ struct RunFindings: Sendable {
             ])
     }
 
-    /// SQL for the first day of an absence that is no longer recorded: a check by hand may have found
-    /// the account without resolving the finding that the job reports.
+    /// SQL for the first day of an absence that is no longer recorded: a check by hand may have
+    /// found the account without resolving the finding that the job reports.
     private static let dayFirstSeen = "date(ifnull(h.first_seen, ?) / 1000, 'unixepoch')"
 }
 
@@ -547,7 +548,7 @@ extension SQLiteStore {
 /// Which of a subscription's findings counts with the price of a period.
 ///
 /// One for each direction, the most severe; of equally severe ones the first by kind and field, as
-/// the report sorts them. A difference of price is no period's price and always counts.
+/// the report sorts them. A difference of price is not a period's price and always counts.
 enum CountedAmount {
     /// SQL: whether the amount of the finding `f` counts among the findings `g`.
     static func isCounted(among findings: String) -> String {

@@ -55,8 +55,8 @@ extension SQLiteStore {
                 """) ?? 0
     }
 
-    /// The runs that a name may mean: the one that is called so, or else all whose names begin or end
-    /// with it.
+    /// The runs that a name may mean: the one that is called so, or else all whose names begin or
+    /// end with it.
     ///
     /// - Parameter name: A whole id, its beginning, or its last part.
     /// - Returns: At most three, newest first; more would only be listed.
@@ -77,8 +77,8 @@ extension SQLiteStore {
         }
     }
 
-    /// When a run like this one last ended with everything judged: of the same job, over all apps, or
-    /// for the same ones.
+    /// When a run like this one last ended with everything checked: of the same job, over all apps,
+    /// or for the same ones.
     ///
     /// - Parameters:
     ///   - run: One that leaves out nothing of its apps; a check by hand is no run of a job that
@@ -215,7 +215,7 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - id: The original transaction id, or a `customer_id`.
     ///   - apps: The configured apps, where nothing but bookkeeping may be left of it.
-    ///   - limit: How many runs to tell of.
+    ///   - limit: How many runs to list.
     /// - Returns: By key; empty for an unknown id.
     /// - Throws: `StoreError` when the database cannot be read.
     package func explanations(
@@ -243,7 +243,7 @@ extension SQLiteStore {
     }
 }
 
-/// Collects what stands about one subscription.
+/// Collects what is known about one subscription.
 private struct ExplanationReader {
     let db: Database
     var explanation: SubscriptionExplanation

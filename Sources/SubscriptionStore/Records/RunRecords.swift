@@ -249,7 +249,8 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// The pending questions of some apps, and the age of the oldest statement about one of their rows.
+    /// The pending questions of some apps, and the age of the oldest statement about one of their
+    /// rows.
     ///
     /// - Parameter apps: Those that a run was for alone.
     /// - Returns: Subscriptions about which the next run must ask, and when Apple signed the oldest

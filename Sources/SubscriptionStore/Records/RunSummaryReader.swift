@@ -164,7 +164,8 @@ struct RunSummaryReader {
             arguments: [sequence, passID]) ?? 0
     }
 
-    /// Counted as `corrections` are: of the plan what is not written, and of the ledger what is reported.
+    /// Counted as `corrections` are: of the plan what is not written, and of the ledger what is
+    /// reported.
     private func fills(passID: Int64, runID: String) throws -> [CorrectionFate: FillCounts] {
         let planned = try Row.fetchOne(
             db,

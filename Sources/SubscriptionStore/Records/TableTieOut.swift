@@ -1,8 +1,8 @@
 import GRDB
 import Subscriptions
 
-/// Counts the rows of the table by what a run that ends did with them, so that its numbers add up to
-/// the table.
+/// Counts the rows of the table by what a run that ends did with them, so that its numbers add up
+/// to the table.
 struct TableTieOut {
     let db: Database
     let run: RunReference

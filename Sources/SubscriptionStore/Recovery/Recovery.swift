@@ -232,7 +232,7 @@ struct EventCounts {
         self.app = app
     }
 
-    /// Counts a notification, before the inbox is told of it.
+    /// Counts a notification, before the inbox has it.
     mutating func add(_ notification: RecordedNotification) throws {
         guard let event = notification.event else { return }
         let statement = try db.cachedStatement(
@@ -263,8 +263,8 @@ struct EventCounts {
 
     /// Notes that the history up to a moment is read and counted, before the watermark moves.
     ///
-    /// What an earlier run has read is behind the old watermark and was counted by that run, or by a
-    /// version that did not count.
+    /// What an earlier run has read is behind the old watermark and was counted by that run, or by
+    /// a version that did not count.
     static func note(
         read window: NotificationWindow, through watermark: Timestamp, of app: AppIdentity,
         in pass: OpenPass, _ db: Database

@@ -104,7 +104,7 @@ extension SQLiteStore {
 
 /// Updates the stored digest of a subscription's periods after this checkpoint wrote some of them.
 ///
-/// Our own inserts and fills are no reason to read a history again. Any other change is: then
+/// Our own inserts and fills are not a reason to read a history again. Any other change is: then
 /// the periods without our writes are not those that were compared, and the
 /// older digest stays.
 struct AgreedPeriods {
@@ -190,7 +190,7 @@ extension PeriodsDigest {
 struct AliasRows {
     let db: Database
 
-    /// Keeps what a judgement found about a row: `invalid_id` with the true original, which is
+    /// Keeps what a check found about a row: `invalid_id` with the true original, which is
     /// returned.
     @discardableResult
     func note(_ finding: Finding) throws -> SubscriptionKey? {
@@ -362,8 +362,8 @@ struct NewestStatements {
     /// - Parameters:
     ///   - signed: When Apple signed it.
     ///   - key: The subscription that it is about.
-    ///   - now: The run's clock. A date more than a day after it is not kept, and a kept one gives way:
-    ///     it comes from a rehearsal, or from a clock that was ahead.
+    ///   - now: The run's clock. A date more than a day after it is not kept, and a kept one gives
+    ///     way: it comes from a rehearsal, or from a clock that was ahead.
     /// - Throws: What writing the database throws.
     func note(_ signed: Timestamp, about key: SubscriptionKey, now: Timestamp) throws {
         guard !signed.isAhead(of: now) else { return }
@@ -396,8 +396,8 @@ struct NewestStatements {
     /// A newer statement than the one that a correction rests on.
     ///
     /// - Parameters:
-    ///   - correction: What is planned; a period is measured by the statement about its subscription. A
-    ///     revert rests on none.
+    ///   - correction: What is planned; a period is measured by the statement about its
+    ///     subscription. A revert rests on none.
     ///   - now: The run's clock.
     /// - Returns: `nil` where none is known and the correction may be written.
     /// - Throws: What reading the database throws.
@@ -433,8 +433,9 @@ struct NewestStatements {
 
 /// Notes about rows that the company has deleted since.
 ///
-/// Without their deletion they would always count: as Apple's oldest statement, among the checked rows,
-/// in the sweep, and with the customer's other rows. A row that comes back counts as never checked.
+/// Without their deletion they would always count: as Apple's oldest statement, among the checked
+/// rows, in the sweep, and with the customer's other rows. A row that comes back counts as never
+/// checked.
 struct GoneRows: Sendable {
     /// Notes with one row for each subscription.
     struct Notes: Sendable {
@@ -517,8 +518,8 @@ struct GoneRows: Sendable {
 extension SQLiteStore {
     /// Forgets what was noted about rows that are gone, in small transactions.
     ///
-    /// Only after a run that looked for rows to ask about, and whose guard accepted the table's size:
-    /// a table that was emptied by mistake keeps its notes.
+    /// Only after a run that looked for rows to ask about, and whose guard accepted the table's
+    /// size: a table that was emptied by mistake keeps its notes.
     func forgetGoneRows(
         after conclusion: RunConclusion, of run: RunHeader
     ) async throws(StoreError) {

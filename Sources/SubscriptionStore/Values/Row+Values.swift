@@ -5,11 +5,11 @@ import Subscriptions
 
 /// Reading that never traps, whatever a column holds.
 extension Row {
-    /// Text as stored; numbers are spelled out, bytes that are no text are shown by `ShownBytes`.
+    /// Text as stored; numbers are spelled out, bytes that are not text are shown by `ShownBytes`.
     ///
-    /// GRDB's own conversion ends the process over a BLOB that is no UTF-8, and repairs a TEXT that
-    /// is none. What a TEXT was before the repair is only seen while the row is at the cursor, not
-    /// in a copy of it; rows of the company's tables are read there.
+    /// GRDB's own conversion ends the process over a BLOB that is not UTF-8, and repairs a TEXT
+    /// that is none. What a TEXT was before the repair is only seen while the row is at the cursor,
+    /// not in a copy of it; rows of the company's tables are read there.
     func text(at index: Int) -> String? { text(of: stored(at: index), at: index) }
 
     private func text(of stored: StoredValue, at index: Int) -> String? {
@@ -28,7 +28,8 @@ extension Row {
         }
     }
 
-    /// Text as `text(at:)` reads it; one that holds a NUL in hexadecimal, because SQLite's reading ends there.
+    /// Text as `text(at:)` reads it; one that holds a NUL in hexadecimal, because SQLite's reading
+    /// ends there.
     func wholeText(at index: Int) -> String? {
         let value = stored(at: index)
         let text = text(of: value, at: index)
@@ -150,11 +151,11 @@ extension CheckRecord {
     }
 }
 
-/// The columns of the row at which a statement stands, read where SQLite keeps them.
+/// The columns of the current row of a statement, read where SQLite keeps them.
 ///
-/// GRDB makes a value of each column, and of each text a string. Where every row of a large table is
-/// read, that is most of the work. What is read here is what `Row` reads; where that takes more than a
-/// look at the bytes, the answer is that it does.
+/// GRDB makes a value of each column, and of each text a string. Where every row of a large table
+/// is read, that is most of the work. What is read here is what `Row` reads; where that takes more
+/// than a look at the bytes, the answer is that it does.
 struct ColumnsInPlace {
     enum Kind {
         case null, integer, text

@@ -183,7 +183,7 @@ extension FieldValue {
 
 /// Shows bytes that are stored where a text belongs.
 ///
-/// A binary UUID as customer id is no text, and repairing it would give two customers one name. So
+/// A binary UUID as customer id is not text, and repairing it would give two customers one name. So
 /// such bytes are shown in lowercase hexadecimal digits, and stay as they are in the table.
 enum ShownBytes {
     /// The text that the bytes of a BLOB are: themselves where they are plain text.
@@ -194,8 +194,8 @@ enum ShownBytes {
         return text
     }
 
-    /// The text that the bytes of a TEXT are: themselves unless they are no UTF-8, or no text that a
-    /// file of rows could hold.
+    /// The text that the bytes of a TEXT are: themselves unless they are not UTF-8, or no text that
+    /// a file of rows could hold.
     static func text(ofText bytes: some Collection<UInt8>) -> String {
         guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
             return bytes.hexadecimal

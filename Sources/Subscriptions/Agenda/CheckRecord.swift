@@ -72,8 +72,8 @@ package struct ValuesDigest: Hashable, Sendable {
         $0.isStated && $0 != .signedDate && !$0.isLater
     }
 
-    /// The columns that it covers since a later version, in this order: the company's own that a rule
-    /// compares, and what Apple states in columns that were added.
+    /// The columns that it covers since a later version, in this order: the company's own that a
+    /// rule compares, and what Apple states in columns that were added.
     ///
     /// They follow the others and count only where they hold something, so that the digest of a row
     /// without them is the one that earlier versions stored. Else the first run after an upgrade
@@ -131,8 +131,8 @@ package struct ValuesDigest: Hashable, Sendable {
     }
 }
 
-/// 64 bits over an `appTransactionId`, which is one for each Apple Account and app: subscriptions with
-/// the same are answered by one call.
+/// 64 bits over an `appTransactionId`, which is one for each Apple Account and app: subscriptions
+/// with the same are answered by one call.
 ///
 /// Two accounts with the same bits would only wait for each other: what an answer does not contain
 /// is asked for all the same.

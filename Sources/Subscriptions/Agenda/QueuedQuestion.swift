@@ -11,7 +11,8 @@ package struct QueuedQuestion: Hashable, Sendable {
         self.priority = priority
     }
 
-    /// The priority of a question, lowest number first; rows that give no access come first, for their customers may lack it.
+    /// The priority of a question, lowest number first; rows that give no access come first, for
+    /// their customers may lack it.
     package static func priority(_ reason: QuestionReason, isEntitling: Bool) -> Int64 {
         switch reason {
         case .notification, .heldBack, .changed, .clock: reason.rank * 2 + (isEntitling ? 1 : 0)
@@ -47,8 +48,8 @@ package enum QueuePart: Hashable, Sendable {
 package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
     CodingKeyRepresentable
 {
-    /// Apple's notification history holds a newer signed statement that does not agree with the row,
-    /// or says nothing of its state.
+    /// Apple's notification history holds a newer signed statement that does not agree with the
+    /// row, or says nothing of its state.
     case notification
     /// Checked before: its correction was not written, it is undecided, or its customer began or
     /// ceased to pay under another Apple Account since.
@@ -88,7 +89,8 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
 /// When, and why, Apple would be asked about a subscription again, as far as its records tell.
 ///
 /// It is what a job with delta coverage and the step walk does (docs/delta.md); full coverage asks
-/// about every row. Whom the sample draws, and when the sweep comes round, only the job's settings say.
+/// about every row. Whom the sample draws, and when the sweep comes round, only the job's settings
+/// say.
 package struct NextQuestion: Hashable, Sendable {
     /// `nil` where no reason names the row: only the sample or the sweep may take it.
     package var reason: QuestionReason?

@@ -91,8 +91,8 @@ package struct ScheduleCounts: Hashable, Sendable {
 ///
 /// Up to `capacity` distinct customers the count is exact. Beyond that only those are kept whose
 /// number (64 bits that follow from the id) is small: half of them, then a quarter, and so on. The
-/// count is then the kept ones times that factor; its standard error is about 1 in the square root of half
-/// the capacity, 0.3 % by default.
+/// count is then the kept ones times that factor; its standard error is about 1 in the square root
+/// of half the capacity, 0.3 % by default.
 package struct CustomerCount: Hashable, Sendable {
     private let capacity: Int
     private var kept: Set<UInt64> = []

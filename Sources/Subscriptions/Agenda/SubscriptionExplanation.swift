@@ -85,7 +85,7 @@ package struct SubscriptionRun: Hashable, Sendable {
         case asked(because: QuestionReason?)
         /// Checked by it: Apple was asked, or a notification's own signed statement agreed.
         case judged
-        /// Not judged, for a stated reason.
+        /// Not checked, for a stated reason.
         case undecided(String)
         /// Left out, because the company had written the row so shortly before that Apple's
         /// statement may still be on its way.

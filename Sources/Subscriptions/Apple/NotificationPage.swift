@@ -149,7 +149,7 @@ package struct RecordedPage: Hashable, Sendable {
 
 /// The record of one notification in the store.
 package struct InboxRecord: Hashable, Sendable {
-    /// When the company's own endpoint received it; `nil` when it did not, or nobody told us.
+    /// When the company's own endpoint received it; `nil` when it did not, or that is not known.
     package var receivedAt: Timestamp?
     /// When a run of trueup's stored it out of Apple's history.
     package var recoveredAt: Timestamp?

@@ -13,9 +13,9 @@ package struct QuotaAccount: Hashable, Sendable {
 /// How many calls of one endpoint still fit into the hour that ends now.
 ///
 /// Calls are counted in buckets of five seconds, by the wall clock, because several processes count
-/// together. A bucket is dropped only when all of it, and another bucket's time, is more than an hour
-/// ago: so rounding never allows a call too many, nor does a call that is on its way for some seconds.
-/// That costs a quarter of a percent of the quota.
+/// together. A bucket is dropped only when all of it, and another bucket's time, is more than an
+/// hour ago: so rounding never allows a call too many, nor does a call that is on its way for some
+/// seconds. That costs a quarter of a percent of the quota.
 package struct QuotaWindow: Hashable, Sendable {
     /// The length of a bucket.
     package static let bucketSeconds: Int64 = 5
@@ -151,8 +151,8 @@ package struct QuotaRefusal: Hashable, Sendable {
 
     /// Whether Apple wants no calls at a moment.
     ///
-    /// What would last far longer than an hour was kept before the clock was set back: Apple says it
-    /// again where it is still so.
+    /// What would last far longer than an hour was kept before the clock was set back: Apple says
+    /// it again where it is still so.
     ///
     /// - Parameter now: The moment.
     /// - Returns: `true` before `resumesAt`.

@@ -44,8 +44,8 @@ package struct StatedSubscription: Hashable, Sendable {
     /// When Apple stated it: the earlier of the two signatures (docs/columns.md).
     package var signedDate: Timestamp { min(transaction.signedDate, renewal.signedDate) }
 
-    /// The seats of the current period; `nil` where it is not a group's, or not all transactions of the
-    /// period are known.
+    /// The seats of the current period; `nil` where it is not a group's, or not all transactions of
+    /// the period are known.
     package var seats: SeatCount? {
         transaction.sharesPeriod ? sharedSeats : transaction.ownSeats
     }

@@ -79,8 +79,8 @@ extension SignedTransaction {
 
 /// The counts of Apple's notification history by all runs, up to one run and its day.
 ///
-/// Each verified notification is counted once, on the UTC day of its `signedDate`. A day that was not
-/// read has no counts, and that is no zero: `reads` says what was read.
+/// Each verified notification is counted once, on the UTC day of its `signedDate`. A day that was
+/// not read has no counts, and that is not a zero: `reads` says what was read.
 package struct BusinessRecord: Hashable, Sendable {
     /// By app, day, product and kind; sums above zero alone.
     package var counts: [EventCount]

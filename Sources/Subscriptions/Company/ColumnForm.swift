@@ -188,7 +188,8 @@ package struct TimeSpelling: Hashable, Sendable {
         }
     }
 
-    /// A time in UTC, or on another clock where the caller has moved it; milliseconds are never lost.
+    /// A time in UTC, or on another clock where the caller has moved it; milliseconds are never
+    /// lost.
     package func spell(_ time: Timestamp, withOffset: Bool) -> String {
         let whole = time.rfc3339
         // RFC 3339 has `.000Z` at the end.

@@ -104,7 +104,7 @@ package struct CompanyLedgerEntry: Hashable, Sendable {
 /// The state of a transaction after its COMMIT, as far as it is known.
 package enum CommitOutcome: Hashable, Sendable {
     case committed
-    /// A constraint that is looked at last said no, in the database's words; nothing was written.
+    /// A constraint that is checked last refused it, in the database's words; nothing was written.
     case refused(String)
     /// The connection was lost before the answer: the ledger's entries tell.
     case unknown
@@ -157,7 +157,7 @@ extension CompanyRow {
         [.expiresDate, .latestTransactionID]
         + SubscriptionField.allCases.filter { $0 != .expiresDate && $0 != .latestTransactionID }
 
-    /// Whether another row of the same key is the one to judge.
+    /// Whether another row of the same key is the one to check.
     fileprivate func precedes(_ other: CompanyRow) -> Bool {
         for field in Self.compared {
             let mine = rank(of: field)

@@ -1,8 +1,8 @@
-/// The clock by which a column without an offset is written: of UTC, of a fixed offset, or of a zone
-/// whose clocks change.
+/// The clock by which a column without an offset is written: of UTC, of a fixed offset, or of a
+/// zone whose clocks change.
 ///
 /// In such a zone an hour of the year is skipped and another one comes twice. Times in these are
-/// never guessed: the first are no times, and the second are read and written by nobody.
+/// never guessed: the first are not times, and the second are neither read nor written.
 package struct LocalClock: Hashable, Sendable, CustomStringConvertible {
     /// As the settings name it; what two runs are compared by.
     package let description: String

@@ -9,8 +9,8 @@ extension MappedStatements {
     /// - Parameters:
     ///   - change: In our columns and forms.
     ///   - affected: How many rows the database says that it changed.
-    ///   - before: The texts of `TableMapping.readColumns` that the write was made from; `nil` where
-    ///     no row had the key.
+    ///   - before: The texts of `TableMapping.readColumns` that the write was made from; `nil`
+    ///     where no row had the key.
     ///   - after: The same of the rows that have the key now, read again.
     /// - Returns: Where it is `.refused`, the write must be rolled back.
     package func fate(
@@ -60,7 +60,8 @@ extension MappedStatements {
         _ change: CompanyChange, _ field: SubscriptionField, in row: CompanyRow
     ) -> Bool {
         guard let value = change.after[field], mapping.writable.contains(field) else { return true }
-        // What was not there and need not be is not part of an inserted row: a default may stand.
+        // What was not there and need not be is not part of an inserted row: a default may be
+        // there.
         if value.isEmpty, (change.before[field] ?? .null).isEmpty { return true }
         return row.unreadable[field] == nil
             && isSame(row.values[field] ?? .null, value, in: field)
@@ -88,7 +89,8 @@ extension MappedStatements {
     /// Looks for a row of the transaction that a change would insert: it would be there twice.
     ///
     /// - Parameter change: In our columns and forms.
-    /// - Returns: A query that finds a row where there is one; `nil` where no transaction is inserted.
+    /// - Returns: A query that finds a row where there is one; `nil` where no transaction is
+    ///   inserted.
     package func rowOfTransaction(_ change: CompanyChange) -> MappedStatement? {
         guard mapping.latestBy != nil, change.action == .update,
             let transaction = change.after[.latestTransactionID], !transaction.isEmpty,

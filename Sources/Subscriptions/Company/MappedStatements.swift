@@ -475,7 +475,7 @@ extension MappedStatements {
 /// Rows of the company's table that name no subscription.
 package struct KeylessRows: Hashable, Sendable {
     package var count: Int64
-    /// The company's columns in which NULL stands.
+    /// The company's columns that hold NULL.
     package var columns: [String]
 
     package init(count: Int64 = 0, columns: [String] = []) {
@@ -486,8 +486,8 @@ package struct KeylessRows: Hashable, Sendable {
 
 /// Rows of apps that a run does not read: a worker looks there before it inserts.
 extension MappedStatements {
-    /// So many apps are named one by one, so that the index of the key serves; with more the table is
-    /// searched.
+    /// So many apps are named one by one, so that the index of the key serves; with more the table
+    /// is searched.
     private static let appsNamed = 500
 
     /// The apps of the table besides some.

@@ -3,18 +3,19 @@
 /// It says nothing of SQL: `MappedStatements` makes that for each kind of database.
 package struct TableMapping: Hashable, Sendable {
     package var table: CompanyTableName
-    /// Where each of our columns stands; what is not named is not kept.
+    /// The company's column for each of trueup's; a column that is not named is not kept.
     ///
     /// The three columns of the key are always there, as columns or as constants.
     package var columns: [SubscriptionField: MappedColumn]
     /// The company's words for a status; `nil` where the column holds Apple's numbers.
     package var statusWords: StatusWords?
-    /// Apple's environment for each of the company's words, one word for each; `nil` where the column
-    /// holds Apple's own.
+    /// Apple's environment for each of the company's words, one word for each; `nil` where the
+    /// column holds Apple's own.
     package var environmentWords: [String: String]?
     /// A whole number that every write of the company's raises; `nil` for none.
     package var versionColumn: String?
-    /// Whether rows may be inserted, and with which values besides the mapped ones; `nil` for never.
+    /// Whether rows may be inserted, and with which values besides the mapped ones; `nil` for
+    /// never.
     package var inserts: [String: InsertedConstant]?
     /// The column whose greatest value marks the row of a subscription, where the table has one row
     /// for each transaction; `nil` where it has one row for each subscription.
@@ -60,7 +61,7 @@ extension TableMapping {
 
     /// The company's columns that a correction of a row that is there can change.
     ///
-    /// Whose customer a row is, nobody but the company says.
+    /// Only the company says whose customer a row is.
     package var updatedColumns: Set<String> {
         let corrected = writable.subtracting([.customerID]).compactMap { columns[$0]?.name }
         return Set(corrected + [versionColumn].compactMap(\.self))
@@ -204,7 +205,7 @@ extension TableMapping {
     /// A row as it was read.
     ///
     /// - Parameter texts: The values of `readColumns`; `nil` for NULL.
-    /// - Returns: The row, with what could not be read apart.
+    /// - Returns: The row, and separately the values that could not be read.
     package func row(of texts: [String?]) -> CompanyRow {
         var rest = texts[...]
         var keyParts: [SubscriptionField: String] = [:]
@@ -255,7 +256,7 @@ extension TableMapping {
         return statusWords.numbers[text].map(FieldValue.integer)
     }
 
-    /// A constant of the settings; text that is no value of the column is refused there.
+    /// A constant of the settings; text that is not a value of the column is refused there.
     private func constant(_ text: String, of field: SubscriptionField) -> FieldValue? {
         switch field.form {
         case .text: .text(text)
@@ -292,7 +293,8 @@ extension TableMapping {
     ///
     /// A column may keep a time less precisely than Apple states it, and have one word for several
     /// of its statuses. What was written there stays known as Apple stated it, so a time is
-    /// recognised by its leading digits, and a status by the word that the settings have for it now.
+    /// recognised by its leading digits, and a status by the word that the settings have for it
+    /// now.
     ///
     /// - Parameters:
     ///   - read: What is in the company's column.
@@ -321,7 +323,8 @@ extension TableMapping {
         }
     }
 
-    /// The changes of a correction as the company keeps them: without columns that it does not keep.
+    /// The changes of a correction as the company keeps them: without columns that it does not
+    /// keep.
     ///
     /// Values stay as Apple stated them, also where the column keeps less of them or has one word
     /// for several, because the ledger is held against what Apple signed.
@@ -348,7 +351,8 @@ extension TableMapping {
     /// Returns why a correction of a row cannot be reverted in this table, as far as the mapping
     /// shows.
     ///
-    /// The write itself looks again; this says it before, to whoever looks what an undo would do.
+    /// The write itself looks again; this says it before, to a person who looks what an undo would
+    /// do.
     ///
     /// - Parameters:
     ///   - action: What would revert it.

@@ -113,7 +113,7 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
 
 /// The property of a row that holds a column's value.
 ///
-/// Plain functions, for which a key path's literal may stand: to follow a key path that is a value
+/// Plain functions, which a key path literal can replace: to follow a key path that is a value
 /// costs more than the rest of a comparison.
 package enum ColumnPlace<Row>: Sendable {
     /// Reads a property.

@@ -94,8 +94,8 @@ package enum SubscriptionField: String, RowColumn {
 
     static let byName = columnsByName()
 
-    /// The statuses of Apple's in which the stored value is cleared where Apple's statement has none;
-    /// empty where that says nothing about the column (docs/columns.md).
+    /// The statuses of Apple's in which the stored value is cleared where Apple's statement has
+    /// none; empty where that says nothing about the column (docs/columns.md).
     ///
     /// Apple is known to omit the end of a grace period that is running, so the stored one stays. A
     /// revocation without a signed date is a contradiction.
@@ -107,8 +107,8 @@ package enum SubscriptionField: String, RowColumn {
         }
     }
 
-    /// Whether an empty column of a row with a status says that there is none, as opposed to not known
-    /// yet.
+    /// Whether an empty column of a row with a status says that there is none, as opposed to not
+    /// known yet.
     package var emptyMeansNone: Bool { !clearedIn.isEmpty }
 
     /// The columns that every table `subscriptions` of trueup's has, in their order.

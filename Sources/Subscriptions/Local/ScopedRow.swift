@@ -1,4 +1,4 @@
-/// A stored row with everything else in the store that judging it needs.
+/// A stored row with everything else in the store that checking it needs.
 package struct ScopedRow: Hashable, Sendable {
     package var row: LocalSubscription
     /// Other rows with the same original transaction id or the same web order line item.
@@ -24,8 +24,8 @@ package struct ScopedRow: Hashable, Sendable {
     package var aliasRows: [SubscriptionKey] = []
     /// The last check; `nil` where no run has checked the row.
     package var check: CheckRecord?
-    /// When Apple signed the newest verified statement about the subscription that any run has seen,
-    /// also one that found the row in agreement and wrote nothing.
+    /// When Apple signed the newest verified statement about the subscription that any run has
+    /// seen, also one that found the row in agreement and wrote nothing.
     package var newestStatement: Timestamp?
     /// Other subscriptions of the same app that its customer pays for.
     package var neighbours: [PaidNeighbour] = []

@@ -82,7 +82,7 @@ package struct ControlSums: Hashable, Sendable, Codable {
         return sums
     }
 
-    /// An absurd amount in somebody's table must not end the run.
+    /// An absurd amount in a company's table must not end the run.
     private static func sum<Number: FixedWidthInteger>(_ left: Number, _ right: Number) -> Number {
         let (sum, overflow) = left.addingReportingOverflow(right)
         return overflow ? (right > 0 ? .max : .min) : sum
@@ -125,7 +125,8 @@ package struct CountedApp: Hashable, Sendable, Codable {
 ///         = at the beginning
 ///     at the beginning + corrections + what others wrote meanwhile = at the end
 ///
-/// The sums are counted in the tables, the corrections in the ledger: what others wrote is what is left.
+/// The sums are counted in the tables, the corrections in the ledger: what others wrote is what is
+/// left.
 package struct ControlTotals: Hashable, Sendable, Codable {
     /// The newest entry of the ledger when the tables were counted last.
     package var ledgerEntry: Int64
@@ -187,8 +188,8 @@ package struct AppControlTotals: Hashable, Sendable, Codable {
 
 /// Both sides of the rows that agree with Apple or differ, each counted by itself.
 ///
-/// Prices are those of one period a row: the one that Apple states, and the one that the row names as its
-/// latest.
+/// Prices are those of one period a row: the one that Apple states, and the one that the row names
+/// as its latest.
 package struct JudgedTotals: Hashable, Sendable, Codable {
     /// Our rows as they were checked; without prices.
     package var before: ControlSums

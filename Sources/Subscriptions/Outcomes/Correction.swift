@@ -153,7 +153,7 @@ extension PlannedCorrection {
 }
 
 extension FieldValue {
-    /// Whether this value of the column `status` gives access; `nil` when it is no number.
+    /// Whether this value of the column `status` gives access; `nil` when it is not a number.
     package var isEntitlingStatus: Bool? {
         guard case .integer(let number) = self, let number = Int(exactly: number) else {
             return nil

@@ -66,7 +66,7 @@ package enum ExitStatus: String, Hashable, Sendable, CaseIterable {
         case .failure: "an unclassified failure; please report it"
         case .findings: "complete; findings at or above fail_on remain"
         case .incomplete: "some rows could not be checked; the next run tries again"
-        case .guarded: "a guard stopped the run; no row was written, except a canary's"
+        case .guarded: "a guard or a hook stopped the run; no row was written, except a canary's"
         case .empty: "nothing in scope"
         case .stale: "a plan was refused because rows changed since"
         case .tampered: "a broken signature, chain, manifest or total"

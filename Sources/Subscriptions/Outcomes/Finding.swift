@@ -72,7 +72,7 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The reason why a correction that a finding asks for is not written: texts for the finding's
-/// `cause`, shared by the judgement and the store, which may learn of it later.
+/// `cause`, shared by the check and the store, which may learn of it later.
 package enum VetoCause {
     /// Another row stands for the subscription.
     package static let aliasRow = "a row is stored under one of its later transaction ids"
@@ -215,8 +215,8 @@ extension FindingKind {
 }
 
 extension FindingKind {
-    /// Whether the finding may rest on an answer that is wrong once: no verified statement about the
-    /// row itself shows it.
+    /// Whether the finding may rest on an answer that is wrong once: no verified statement about
+    /// the row itself shows it.
     ///
     /// Its question stays pending: Apple is asked again in the next runs.
     package var mayBeWrongOnce: Bool {

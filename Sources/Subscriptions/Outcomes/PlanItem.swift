@@ -74,8 +74,8 @@ extension LedgerEntry {
         return entry.closed()
     }
 
-    /// The change that reverts the entry, in canonical JSON: `before` must be in the row now, `after`
-    /// replaces it.
+    /// The change that reverts the entry, in canonical JSON: `before` must be in the row now,
+    /// `after` replaces it.
     package var inverseBytes: [UInt8] {
         let named = changes.named
         var item = CanonicalMembers()
@@ -314,8 +314,8 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     case written(version: Int64, was: Int64)
     /// A later correction changed the row again.
     case corrected(entry: Int64, runID: String)
-    /// The correction was reverted, and Apple has signed a newer statement since then: to revert that
-    /// would write the older one again.
+    /// The correction was reverted, and Apple has signed a newer statement since then: to revert
+    /// that would write the older one again.
     case outdated(newest: Timestamp)
     /// The company's own table does not allow it.
     case table(String)

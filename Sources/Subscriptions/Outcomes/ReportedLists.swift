@@ -37,7 +37,8 @@ package struct ReportedCorrection: Hashable, Sendable {
 }
 
 extension LedgerEntry {
-    /// Whether it adds a period and resolves no finding, which a first fill does several times an id.
+    /// Whether it adds a period and resolves no finding, which a first fill does several times an
+    /// id.
     package var isPlainNewPeriod: Bool {
         changes.table == .transactions && action == .insert && kinds.isEmpty && undoOf == nil
     }

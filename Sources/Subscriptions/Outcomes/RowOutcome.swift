@@ -67,7 +67,7 @@ package enum AbsenceObservation: Hashable, Sendable {
     case absent(day: String)
 }
 
-/// The result of judging one row in scope.
+/// The result of checking one row in scope.
 ///
 /// An undecided row never counts as a match.
 package enum Verdict: Hashable, Sendable {
@@ -95,8 +95,8 @@ package enum UndecidedReason: String, Hashable, Sendable, CaseIterable {
     case periodNotShown = "period_not_shown"
     /// A stored value of the row does not have its column's type.
     case unreadableValue = "unreadable_value"
-    /// Not reached before the run had to end: its deadline or a signal. After a refused key, an outage or
-    /// answers that nobody can read it is `unavailable`.
+    /// Not reached before the run had to end: its deadline or a signal. After a refused key, an
+    /// outage or answers that cannot be read it is `unavailable`.
     case deadline
 }
 

@@ -15,8 +15,8 @@ package struct RunConclusion: Hashable, Sendable {
     /// The reason why rows that the run did not reach are undecided: `deadline`, or `unavailable`
     /// where Apple no longer answered.
     package var unreachedReason = UndecidedReason.deadline
-    /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever ended
-    /// the run.
+    /// Apps about which Apple refused to answer: their unreached rows are `unavailable`, whatever
+    /// ended the run.
     package var refusedApps: Set<AppIdentity> = []
     /// Whether a full scan over every row has come to its end with this run.
     ///
@@ -32,7 +32,7 @@ package struct RunConclusion: Hashable, Sendable {
     package var coverage: RunCoverage?
     /// The causes of the findings, the most frequent first; empty when none were searched for.
     package var causes: [CauseCluster] = []
-    /// How hard Apple was asked; `nil` where nobody measured it.
+    /// How hard Apple was asked; `nil` where it was not measured.
     package var effort: CallEffort?
 
     package init(
@@ -142,14 +142,14 @@ package struct FillCounts: Hashable, Sendable {
     package var all: Int { filled + periods }
 }
 
-/// The words by which a run's messages say that a reading at Apple fell short, and by which the first
-/// line of its summary finds them.
+/// The words by which a run's messages say that a reading at Apple fell short, and by which the
+/// first line of its summary finds them.
 package enum IncompleteReading {
     /// One history of notifications.
     package static let notToItsEnd = "was not read to its end"
     /// Histories of customers.
     package static let notToTheirEnd = "histories were not read to their end"
-    /// Entries of a history whose certificates nobody could ask about.
+    /// Entries of a history whose certificates no responder vouched for.
     package static let undetermined = "entries of the notification history of"
     /// Longer ago than Apple keeps it.
     package static let tooLate = "longer ago than Apple keeps it"

@@ -22,8 +22,8 @@ package struct RunHeader: Hashable, Sendable {
     package var coversEveryRow = true
     /// Whether the run checks rows by what it asks of Apple, rather than working off a plan.
     package var judgesRows = true
-    /// Whether the company's tables are counted as the run begins and at its end: not for a job that
-    /// only reads notifications, which may run every hour.
+    /// Whether the company's tables are counted as the run begins and at its end: not for a job
+    /// that only reads notifications, which may run every hour.
     package var countsTables = true
     /// On how many distinct UTC days Apple must fail to find an id before that counts as confirmed.
     package var notFoundConfirmations: Int
@@ -50,8 +50,8 @@ package struct RunHeader: Hashable, Sendable {
     /// and closes those that it looked for and did not find.
     package var leavesOutNothingOfItsApps: Bool { filters.isEmpty || isForAppsAlone }
 
-    /// The apps that it is for alone, as `--app` takes them; empty where it is for all of the settings,
-    /// or leaves out anything else.
+    /// The apps that it is for alone, as `--app` takes them; empty where it is for all of the
+    /// settings, or leaves out anything else.
     ///
     /// Such a run is a worker's whole run.
     package var appsAlone: [String] {
@@ -206,7 +206,7 @@ package struct WorkerRun: Hashable, Sendable {
     package var listing: RunListing
     /// The first line of its summary; `nil` while it runs, or when it was killed.
     package var headline: String?
-    /// Its report folder, on the worker's disk; `nil` before it stands.
+    /// Its report folder, on the worker's disk; `nil` before it is published.
     package var report: String?
     /// The run's totals; `nil` while it runs, or when it was killed.
     package var figures: RunSums?

@@ -61,8 +61,8 @@ package struct PlanTotals: Hashable, Sendable {
     }
 }
 
-/// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn in
-/// the sweep had come.
+/// Rows about which Apple was asked as a matter of routine: drawn at random, or because their turn
+/// in the sweep had come.
 ///
 /// They stand for all rows which were not checked.
 package struct RoutineRows: Hashable, Sendable, Codable {
@@ -127,7 +127,8 @@ package struct RunMeasures: Hashable, Sendable, Codable {
     }
 }
 
-/// How long after Apple's signature the notifications came that a run read of Apple's history first.
+/// How long after Apple's signature the notifications came that a run read of Apple's history
+/// first.
 package struct DeliveryDelays: Hashable, Sendable, Codable {
     /// Those that came to the company's endpoint: when it says so, otherwise by Apple's first
     /// successful attempt.
@@ -200,7 +201,8 @@ package struct DelayTally: Sendable {
 
 /// How hard a run asked Apple.
 package struct CallEffort: Hashable, Sendable, Codable {
-    /// The most calls that one endpoint had in any hour of the run, by all processes on the database.
+    /// The most calls that one endpoint had in any hour of the run, by all processes on the
+    /// database.
     package struct Peak: Hashable, Sendable, Codable {
         package var bundleID: String
         package var environment: String
@@ -227,7 +229,7 @@ package struct CallEffort: Hashable, Sendable, Codable {
     }
 
     package var peaks: [Peak]
-    /// How long the run was kept from asking, by reason.
+    /// How long the run had to wait before asking, by reason.
     package var waitedMilliseconds: [String: Int64]
 
     package init(peaks: [Peak], waitedMilliseconds: [String: Int64]) {
@@ -256,7 +258,7 @@ package struct RunCoverage: Hashable, Sendable, Codable {
     /// Rows with a question of their own that Apple answered, or that were left undecided by it, by
     /// reason.
     package var asked: [QuestionReason: Int] = [:]
-    /// Rows that the answer to another row's question judged, as that of the same customer.
+    /// Rows that the answer to another row's question checked, as that of the same customer.
     ///
     /// `nil` in what earlier versions stored: they counted these by the reason of that question.
     package var askedBeside: Int?
@@ -330,7 +332,7 @@ package struct RunCoverage: Hashable, Sendable, Codable {
 
     package init(kind: Kind) { self.kind = kind }
 
-    /// Rows that Apple's answers judged, or left undecided.
+    /// Rows that Apple's answers checked, or left undecided.
     package var askedRows: Int {
         asked.values.reduce(askedBeside ?? 0) { $0.addingReportingOverflow($1).partialValue }
     }

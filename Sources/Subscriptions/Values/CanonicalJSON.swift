@@ -66,8 +66,8 @@ package enum CanonicalJSON: Hashable, Sendable {
 
     /// Whether nothing in a text could have to be escaped, by a quick look at its bytes.
     ///
-    /// 0xE2 is the first byte of U+2028 and U+2029, and of much else. Every byte is looked at, so that
-    /// many are at once.
+    /// 0xE2 is the first byte of U+2028 and U+2029, and of much else. Every byte is checked, so
+    /// that many are at once.
     private static func isPlain(_ text: String) -> Bool {
         unsafe text.utf8.withContiguousStorageIfAvailable { unsafe isPlain($0) } ?? false
     }

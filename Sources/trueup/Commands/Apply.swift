@@ -5,7 +5,8 @@ import Reports
 import SubscriptionStore
 package import Subscriptions
 
-/// `trueup apply PLAN`: applies exactly the plan that a run left, row by row as it was looked at.
+/// `trueup apply PLAN`: applies exactly the plan that a run left, row by row, each as the check
+/// read it.
 package struct Apply: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "Apply exactly the plan that a check left.",

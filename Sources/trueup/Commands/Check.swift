@@ -251,7 +251,7 @@ package enum RateOption: Hashable, Sendable {
     case off
     case requestsPerSecond(Double)
 
-    /// A call every hundred seconds; whoever wants less pauses the job.
+    /// A call every hundred seconds; a person who wants less pauses the job.
     private static let lowest = 0.01
 
     package init(named argument: String) throws {

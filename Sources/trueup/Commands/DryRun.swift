@@ -39,8 +39,8 @@ package struct DryRunOption: ParsableArguments {
 
 /// The forecast of a `run` or `check`, without a call to Apple.
 ///
-/// Only Apple's answers say what differs, so this is the forecast of `estimate`, after everything that
-/// the run itself refuses was looked at: settings, job, key, roots and the file of ids.
+/// Only Apple's answers say what differs, so this is the forecast of `estimate`, after everything
+/// that the run itself refuses was checked: settings, job, key, roots and the file of ids.
 struct RunDryRun {
     let run: PreparedRun
     let common: CommonOptions

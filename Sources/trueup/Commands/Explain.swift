@@ -11,7 +11,7 @@ package struct Explain: Verb {
             every app and environment, that has it. It reads the database and changes nothing.
             """)
 
-    /// The newest runs that are told of.
+    /// The newest runs that are shown.
     private static let nights = 14
 
     @Argument(

@@ -121,7 +121,7 @@ package struct Import: Verb {
             )
         }
         guard !dryRun else {
-            // Nothing is written, so nobody has to be waited for.
+            // Nothing is written, so the command need not wait for a run.
             let store = try Books(settings).openToRead(at: invocation.now())
             try show(try load(into: store, settings, invocation), in: invocation)
             return .ok
@@ -223,7 +223,7 @@ struct ImportIntake {
     private(set) var lines = 0
     /// Receipts that name no subscription.
     private(set) var emptyReceipts = 0
-    /// Purchases in receipts that are no subscriptions.
+    /// Purchases in receipts that are not subscriptions.
     private(set) var otherPurchases = 0
     /// The fate of the rows.
     var counts = LoadCounts()

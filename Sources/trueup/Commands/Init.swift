@@ -52,8 +52,8 @@ package struct Init: Verb {
         parts.add(database, isNew: !FileManager.default.fileExists(atPath: database))
         try StarterFile.createFolder(of: database)
         try createDatabase(settings, invocation, &parts)
-        // After the database, as jobs of a deployment may lie where nobody may write, and a run needs
-        // only the job that it is of.
+        // After the database, as jobs of a deployment may be where no user may write, and a run
+        // needs only the job that it is of.
         for job in JobTemplates.all {
             let path = SettingsPath.resolve("jobs/" + job.name, from: directory)
             do throws(CommandFailure) {
@@ -239,7 +239,7 @@ enum StarterFile {
             if count < 0 && errno == EINTR { continue }
             guard count >= 0 else {
                 let code = errno
-                // The next call would keep half a file, as if somebody had written it so.
+                // The next call would keep half a file, as if a person had written it so.
                 unsafe unlink(path)
                 throw failure(path, code)
             }

@@ -61,7 +61,7 @@ package struct Inspect: Verb {
         [CommandStatuses.anyCommand, [.config]],
         [
             .ok: "valid", .incomplete: "undetermined: a payload cannot be checked completely",
-            .tampered: "invalid", .data: "the file cannot be read, or has nothing to verify",
+            .tampered: "invalid", .data: "the file cannot be read, or is empty",
         ])
 
     package init() {}

@@ -109,7 +109,7 @@ package struct RunForecast: Hashable, Sendable {
         return lines.map { Line($0.1, of: $0.0, app: app) }
     }
 
-    /// One call for each customer who is asked about.
+    /// One call for each customer who is checked.
     ///
     /// Notifications that the run reads first add questions, and with `coverage: delta` settle some
     /// without a call.
@@ -203,7 +203,8 @@ extension [String: Int] {
 }
 
 extension RunForecast {
-    /// Counts what a run that began now would ask, by the scan of the table that the run itself makes.
+    /// Counts what a run that began now would ask, by the scan of the table that the run itself
+    /// makes.
     ///
     /// - Parameters:
     ///   - job: Which rows it covers.

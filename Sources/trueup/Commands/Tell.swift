@@ -110,7 +110,8 @@ package struct Tell: Verb {
         _ summary: DeliverySummary, retried: Int, in invocation: Invocation
     ) throws {
         guard common.json else {
-            // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a line.
+            // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a
+            // line.
             if let sentence = summary.sentence ?? (common.quiet ? nil : "No event is due.") {
                 try invocation.show(sentence)
             }

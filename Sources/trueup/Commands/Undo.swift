@@ -51,7 +51,8 @@ package struct Undo: Verb {
             return try show(runID, settings, in: invocation)
         }
         let counts = try preview(runID, settings, invocation) { _ in }
-        // Without a row to write there is no run to report, unless one was killed before its report.
+        // Without a row to write there is no run to report, unless one was killed before its
+        // report.
         guard try counts.ready > 0 || isUnreported(runID, settings, invocation) else {
             let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
             try showNothingToDo(runID, counts, status, in: invocation)

@@ -2,8 +2,8 @@ package import Subscriptions
 
 /// One configured app: which server to ask, with which key and how fast, and which roots to trust.
 ///
-/// The initial values are the defaults. What has none is empty until its key is read, and the reader
-/// refuses a file without that key.
+/// The initial values are the defaults. What has none is empty until its key is read, and the
+/// reader refuses a file without that key.
 package struct AppSettings: Hashable, Sendable, SettingsSection {
     package var bundleID = ""
     package var environment = AppStoreEnvironment.production
@@ -451,7 +451,8 @@ struct URLParts {
         scheme + "://" + (isIPv6 ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
     }
 
-    /// `localhost`, `::1` or four plain numbers from 127.0.0.0/8; a name that only begins so is not.
+    /// `localhost`, `::1` or four plain numbers from 127.0.0.0/8; a name that only begins so is
+    /// not.
     var isLoopback: Bool {
         if isIPv6 { return host == "::1" }
         if host == "localhost" { return true }

@@ -152,7 +152,7 @@ package enum JobStep: String, Hashable, Sendable, CaseIterable {
     case walk
 }
 
-/// Which rows a walk asks about.
+/// Which rows a walk checks.
 package enum CoverageKind: String, Hashable, Sendable, CaseIterable {
     case delta, full
 }
@@ -248,7 +248,8 @@ extension JobSettings {
     /// The job in a text; `file` gives it its name.
     package init(yaml: String, file: String) throws(ConfigurationError) {
         self.init(name: SettingsPath.stem(of: file), file: file)
-        // A job with every default corrects rows: nobody means that by a file that was cut to nothing.
+        // A job with every default corrects rows: nobody means that by a file that was cut to
+        // nothing.
         guard !yaml.allSatisfy(\.isWhitespace) else {
             throw ConfigurationError(
                 file: file, line: 1, key: "steps", problem: "is missing: the file is empty",

@@ -237,7 +237,7 @@ extension SettingForm where Value == Set<BillingEvent> {
 
 /// The addresses by which a monitoring service learns that a run has begun and how it ended.
 ///
-/// A service that hears nothing in time tells somebody: no run can do that for itself.
+/// A service that hears nothing in time alerts a person: no run can do that for itself.
 package struct PingSettings: Hashable, Sendable {
     package var start: WebhookURL?
     package var success: WebhookURL?

@@ -24,7 +24,7 @@ package enum PrivateKeyFile {
     /// The PEM that an app's settings point to.
     ///
     /// - Throws: 77 when the file is not a regular file, others than its owner and a group of this
-    ///   process may read it, or it is no plain PEM key; 78 when it or the variable is absent.
+    ///   process may read it, or it is not a plain PEM key; 78 when it or the variable is absent.
     package static func load(
         _ app: AppSettings, environment: [String: String]
     ) throws(ConfigurationError) -> Secret {
@@ -94,7 +94,7 @@ enum NotifySecret {
             }
             text = value
         }
-        // An editor's line feed at the end is no part of it.
+        // An editor's line feed at the end is not part of it.
         var secret = Substring(text)
         while let last = secret.last, last.isNewline { secret = secret.dropLast() }
         guard secret.utf8.count >= minimumBytes else {
@@ -248,7 +248,7 @@ package struct FileAccess: Hashable, Sendable {
     /// Returns why a secret may not be in that place; `nil` where it may.
     ///
     /// Its owner alone, as ever; or as secrets are mounted: root's or the process's own, and
-    /// readable by one group that the process is in. Nobody but the owner may write.
+    /// readable by one group that the process is in. Only the owner may write.
     package func objection(to process: ProcessIdentity) -> String? {
         let octal = "0" + String(mode, radix: 8)
         switch mode {

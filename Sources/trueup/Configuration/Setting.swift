@@ -2,8 +2,8 @@ package import Subscriptions
 
 /// The definition of one setting: its documentation, and how its value is read.
 ///
-/// The reader, the settings digest, the files that `trueup init` writes and `docs/settings.md` are made
-/// from lists of these. The default is the initial value of the property, and stands nowhere else.
+/// The reader, the settings digest, the files that `trueup init` writes and `docs/settings.md` are
+/// made from lists of these. The default is the initial value of the property, and is nowhere else.
 struct Setting<Section: Sendable>: Sendable {
     typealias Reading = @Sendable (SettingsValue, inout Section) throws(ConfigurationError) -> Void
     typealias Digesting = @Sendable (Section) -> CanonicalJSON
@@ -25,7 +25,7 @@ struct Setting<Section: Sendable>: Sendable {
 
     /// Whether a run with another value begins a new pass, or continues one that was stopped.
     enum NewPass: Sendable {
-        /// It says how, or how fast, something is asked, and changes no judgement.
+        /// It says how, or how fast, something is asked, and changes no check.
         case no
         case yes
         /// The digest has it from the command, which may overrule the job.
@@ -35,7 +35,7 @@ struct Setting<Section: Sendable>: Sendable {
     /// A setting whose value is in one property.
     ///
     /// `absent` says what holds when the key is left out, where the initial value of the property
-    /// cannot be written or is no default; `variable` is an environment variable that takes
+    /// cannot be written or is not a default; `variable` is an environment variable that takes
     /// precedence, and `digestKey` the name in the digest where that is not the key.
     init<Value>(
         _ key: String, _ property: any WritableKeyPath<Section, Value> & Sendable,
@@ -167,7 +167,7 @@ package struct SettingDescription: Hashable, Sendable {
     package var key: String
     /// The accepted type and bounds.
     package var form: String
-    /// The words of which it is one; empty where it is no choice.
+    /// The words of which it is one; empty where it is not a choice.
     package var choices: [String] = []
     /// The value when the key is left out.
     package var absence: Absence

@@ -19,7 +19,7 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var reportDirectory = "reports"
     /// The file that says which entitlements each product grants; `nil` where each is its own.
     package var catalogue: CatalogueFile?
-    /// Who is notified of corrections; `nil` for nobody.
+    /// Who is notified of corrections; `nil` for no receiver.
     package var notify: NotifySettings?
     /// Where every run leaves its metrics; `nil` for nowhere.
     package var metricsDirectory: String?
@@ -27,7 +27,8 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var ping = PingSettings()
     /// The receivers of the message about how a run ended.
     package var message = MessageSettings()
-    /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier runs.
+    /// How long bookkeeping is kept: delivered events, inbox notifications, the records of earlier
+    /// runs.
     package var retentionMilliseconds: Int64 = 400 * Milliseconds.perDay
 
     static let declared: [Setting<Settings>] = [
@@ -184,7 +185,8 @@ extension Settings {
         return settings
     }
 
-    /// A file of TLS roots that cannot be read: no call could be made, and the error of one would not say why.
+    /// A file of TLS roots that cannot be read: no call could be made, and the error of one would
+    /// not say why.
     private func refuseMissingAuthorities() throws(ConfigurationError) {
         let named =
             apps.enumerated().map { ("apps[\($0.offset)].ca_file", $0.element.caFile) }
@@ -317,7 +319,7 @@ extension SettingForm where Value == TableMapping {
 package enum SettingsDigest {
     /// SHA-256 in lowercase hexadecimal over a canonical rendering of settings, job and filters.
     ///
-    /// A pass is only continued by a run with the same one, so whatever changes a judgement or its
+    /// A pass is only continued by a run with the same one, so whatever changes a check or its
     /// extent is in it. How fast and how long a run asks, with which key and by which way, and whom
     /// it tells, changes neither: whoever raises `max_duration` after a deadline wants to continue,
     /// not to begin again.
@@ -327,7 +329,7 @@ package enum SettingsDigest {
         var digested = JobSettings.declared.digest(of: job)
         digested["name"] = .string(job.name)
         var members = Settings.declared.digest(of: settings)
-        // Left out where there is none: what earlier versions left unfinished goes on.
+        // Left out where there is none: what earlier versions left unfinished continues.
         members["catalogue"] = settings.catalogue?.digested
         members["job"] = .object(digested)
         members["mode"] = .string(mode.rawValue)

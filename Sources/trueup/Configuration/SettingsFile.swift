@@ -41,15 +41,16 @@ enum SettingsPath {
     }
 }
 
-/// Reads the small files that the settings consist of, and refuses those that anybody could change.
+/// Reads the small files that the settings consist of, and refuses those that every user could
+/// change.
 enum SettingsFile {
     /// A settings file is a page or two; a mistaken path must not be read whole.
     static let maximumBytes = 1 << 20
 
     /// The text of a settings or job file.
     ///
-    /// - Throws: 78 when it is absent, unreadable, too large, not UTF-8 or writable by everybody
-    ///   (whoever may write it decides where the token is sent and what is written).
+    /// - Throws: 78 when it is absent, unreadable, too large, not UTF-8 or writable by every user
+    ///   (a user who may write it decides where the token is sent and what is written).
     static func text(
         ofFileAt path: String, absent suggestion: String?
     ) throws(ConfigurationError) -> String {
@@ -66,7 +67,7 @@ enum SettingsFile {
         return text
     }
 
-    /// The bytes of a file that the settings name (a certificate), for whoever needs them.
+    /// The bytes of a file that the settings name (a certificate), for callers that need them.
     static func bytes(
         ofFileAt path: String, key: String
     ) throws(ConfigurationError) -> [UInt8] {

@@ -9,7 +9,7 @@ struct SettingsMapping {
     let line: Int?
     private var values: [String: SettingsValue] = [:]
 
-    /// - Throws: 78 when the node is no mapping, or a key is unknown, doubled or no text.
+    /// - Throws: 78 when the node is not a mapping, or a key is unknown, doubled or no text.
     init(
         _ node: Node, file: String, path: String, keys: [String]
     ) throws(ConfigurationError) {
@@ -74,8 +74,8 @@ struct SettingsMapping {
         return value
     }
 
-    /// An error about a key of this mapping, at its value (or one entry of that, where it is a list)
-    /// or else at the mapping.
+    /// An error about a key of this mapping, at its value (or one entry of that, where it is a
+    /// list) or else at the mapping.
     func error(
         _ key: String, entry: Int? = nil, _ problem: String, suggestion: String? = nil
     ) -> ConfigurationError {

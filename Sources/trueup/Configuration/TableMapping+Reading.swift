@@ -239,7 +239,7 @@ extension SettingsValue {
         return constants
     }
 
-    /// Keys that are no settings, with their values.
+    /// Keys that are not settings, with their values.
     private func members() throws(ConfigurationError) -> [(key: String, value: SettingsValue)] {
         guard case .mapping(let pairs) = node else {
             throw error("must be keys and values")
@@ -345,7 +345,7 @@ extension SettingsValue {
     }
 }
 
-/// Where the rules of zones stand.
+/// The folder with the rules of time zones.
 private enum ZoneFiles {
     static let folder = "/usr/share/zoneinfo/"
     static let mostBytes = 1 << 20

@@ -273,9 +273,9 @@ extension JobSettings {
 
 /// Whether stored times look as if a local time had been taken for UTC.
 ///
-/// Apple's answer alone tells whether a row's `expires_date` is right. What shows without it is a row
-/// that is a time zone away from its own period in `transactions`, in most of such cases by the same
-/// offset; the run is protected by the guard `max_own_fault`.
+/// Apple's answer alone tells whether a row's `expires_date` is right. What shows without it is a
+/// row that is a time zone away from its own period in `transactions`, in most of such cases by the
+/// same offset; the run is protected by the guard `max_own_fault`.
 package enum TimeZoneCheck {
     /// Fewer rows may differ by chance, as after an extension of some hours.
     private static let leastRows = 5

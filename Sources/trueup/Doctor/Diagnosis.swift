@@ -4,7 +4,7 @@ package import Subscriptions
 package struct Diagnosis: Hashable, Sendable {
     package enum Outcome: String, Hashable, Sendable {
         case ok, warning, failed
-        /// Something before it failed, so that it could not be looked at.
+        /// Something before it failed, so that it could not be checked.
         case skipped
     }
 

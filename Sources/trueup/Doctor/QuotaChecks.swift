@@ -95,7 +95,7 @@ struct DoctorQuota: QuotaBook {
     func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {}
 }
 
-/// Whether those who are told of a run could be told; nothing is sent.
+/// Whether the receivers of messages could be reached; nothing is sent.
 struct ReceiverChecks {
     let settings: Settings
     let invocation: Invocation

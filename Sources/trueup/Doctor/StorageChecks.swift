@@ -11,7 +11,7 @@ struct StorageChecks {
     let jobs: [JobSettings]
     let now: Timestamp
 
-    /// The opened store too, for whoever needs a stored id.
+    /// The opened store as well, for checks that need a stored id.
     func all() async -> (diagnoses: [Diagnosis], store: SQLiteStore?) {
         let (database, store) = await self.database()
         let disk = await SpaceChecks(settings: settings, jobs: jobs, now: now).diagnosis(of: store)
@@ -131,7 +131,7 @@ struct StorageChecks {
         return .ok("reports", nil, directory + (isThere ? " can be written" : " can be created"))
     }
 
-    /// Whether a run that tells of itself holds the lock.
+    /// Whether a run that reports its progress holds the lock.
     private var runGoesOn: Bool {
         let path = settings.databasePath
         guard let holder = SQLiteStore.lockHolder(ofDatabaseAt: path) else { return false }

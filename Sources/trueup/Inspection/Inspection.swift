@@ -192,7 +192,7 @@ enum InspectionJSON {
 /// The values that `inspect` compares a payload with, and the roots that it trusts: from its
 /// options or from the settings.
 struct InspectionSetup {
-    /// A given root that is no certificate is a refusal of everything: a verdict, not an error.
+    /// A given root that is not a certificate is a refusal of everything: a verdict, not an error.
     let inspector: Result<PayloadInspector, JSONWebSignatureError>
     /// Remarks that the reader needs about the verdict, in sentences.
     private(set) var remarks: [String] = []
@@ -280,7 +280,7 @@ enum InspectionInput {
         return try read(descriptor, named: file)
     }
 
-    /// Refuses what holds nothing but white space: no payload was there to judge.
+    /// Refuses what holds nothing but white space: no payload was there to check.
     ///
     /// - Throws: 65.
     static func refuseEmpty(_ bytes: [UInt8], from file: String) throws(CommandFailure) {

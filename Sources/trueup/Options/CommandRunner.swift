@@ -189,7 +189,7 @@ package enum ColorChoice: String, CaseIterable, Sendable, ExpressibleByArgument 
 /// An error that ends a command early, with its exit status and a sentence for the person on call.
 package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var status: ExitStatus
-    /// Empty when nobody would read it (the reader of standard output has gone).
+    /// Empty when no process would read it (the reader of standard output has gone).
     package var description: String
 
     package init(_ status: ExitStatus, _ description: String) {

@@ -58,7 +58,8 @@ package struct Invocation {
         return Int(size.ws_col)
     }
 
-    /// Writes a line for people to the results, broken between words where the terminal is narrower.
+    /// Writes a line for people to the results, broken between words where the terminal is
+    /// narrower.
     ///
     /// - Parameter line: May hold foreign text; whatever a terminal would obey is spelled out.
     /// - Throws: When the stream takes no more.
@@ -70,8 +71,8 @@ package struct Invocation {
     ///
     /// - Parameters:
     ///   - lines: May hold foreign text; whatever a terminal would obey is spelled out.
-    ///   - isColoured: Whether the lines have the program's own colours. Foreign text in such a line must be made
-    ///     plain before it is put in, or it could bring colours of its own.
+    ///   - isColoured: Whether the lines have the program's own colours. Foreign text in such a
+    ///     line must be made plain before it is put in, or it could bring colours of its own.
     /// - Throws: When the stream takes no more.
     func show(lines: [String], isColoured: Bool = false) throws(CommandFailure) {
         let plain = lines.map(isColoured ? PlainText.ofColoured : PlainText.of)

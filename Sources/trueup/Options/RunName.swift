@@ -3,15 +3,18 @@ import Reports
 import SubscriptionStore
 import Subscriptions
 
-/// How people name a run: its id, the beginning or the last part of it, its report folder, or `latest`.
+/// How people name a run: its id, the beginning or the last part of it, its report folder, or
+/// `latest`.
 struct RunName {
     private let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// The id of the run that is meant; an unknown name is left as it is, for the command to refuse.
+    /// The id of the run that is meant; an unknown name is left as it is, for the command to
+    /// refuse.
     ///
-    /// - Throws: 64 where nothing is named, there is no report yet, or more than one run has the name.
+    /// - Throws: 64 where nothing is named, there is no report yet, or more than one run has the
+    ///   name.
     func whole(_ settings: Settings, in invocation: Invocation) throws -> String {
         guard text.contains(where: { !$0.isWhitespace }) else {
             throw CommandFailure(

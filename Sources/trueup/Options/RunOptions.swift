@@ -168,7 +168,7 @@ package struct GuardOptions: ParsableArguments {
 
     package init() {}
 
-    /// The most subscriptions that are looked at again: they are held at once.
+    /// The most subscriptions that are checked again: they are held at once.
     private static let largestCanary = 10_000
 
     package func validate() throws {
@@ -319,9 +319,9 @@ extension RunFilters {
 /// Which of several workers an app falls to.
 ///
 /// Every worker gives each app a weight, made of both names alone, and the highest takes it. So the
-/// answer is the same on every machine and in every version; an app that is added or taken away moves
-/// no other; and a worker that is added takes apps over, but moves none between the others: the books
-/// of an app stay where they are.
+/// answer is the same on every machine and in every version; an app that is added or taken away
+/// moves no other; and a worker that is added takes apps over, but moves none between the others:
+/// the books of an app stay where they are.
 package enum AppShard {
     /// More workers than this are a typing error.
     static let mostWorkers = 10_000

@@ -114,8 +114,8 @@ enum HelpLines {
 
     /// Has the parser lay out no narrower help than it can.
     ///
-    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked which
-    /// status an error has.
+    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked
+    /// which status an error has.
     static func ensureWidth(in invocation: Invocation) {
         let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
         guard let columns = wished ?? invocation.outputColumns(), columns < leastColumns else {
@@ -242,8 +242,8 @@ package final class MemorySink: ByteSink {
 /// Foreign text made safe for a terminal: what moves the cursor, ends a line or reorders letters is
 /// spelled out, as `\u{1b}`.
 ///
-/// Everything that a command writes for people goes through here, in `Invocation`: ids of the table,
-/// names of files, values of reports, messages of servers.
+/// Everything that a command writes for people goes through here, in `Invocation`: ids of the
+/// table, names of files, values of reports, messages of servers.
 enum PlainText {
     /// One line: an end of line inside it is spelled out as well.
     static func of(_ text: String) -> String { shown(text, keeping: { _ in false }) }
@@ -322,7 +322,7 @@ final class TerminalFilter: ByteSink {
 
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         rest += bytes
-        // Up to the last line feed, whole characters stand.
+        // Up to the last line feed, all characters are whole.
         guard let end = rest.lastIndex(of: 0x0A) else { return }
         try writeOut(rest[...end])
         rest.removeSubrange(...end)

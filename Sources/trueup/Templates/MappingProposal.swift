@@ -65,7 +65,7 @@ package struct MappingProposal: Sendable {
     /// The tables that have the id, the likeliest first.
     ///
     /// That is the one with the most columns that are recognized; then a table, before views of it;
-    /// then one that holds an id once, before copies that somebody made of it.
+    /// then one that holds an id once, before copies of it.
     private var candidates: [CompanyTableDescription] {
         let ranked = tables.filter { Self.column(for: Self.names[0].names, in: $0) != nil }
             .enumerated().map { place, table in

@@ -9,8 +9,8 @@ import Subscriptions
 
 /// The parts that are needed to ask Apple about one app: its key, its roots, and open transports.
 ///
-/// It is opened before a run takes its lock, so that settings that cannot work fail at once. The store
-/// and the log come later, and are given to `appStore`.
+/// It is opened before a run takes its lock, so that settings that cannot work fail at once. The
+/// store and the log come later, and are given to `appStore`.
 struct AppConnection {
     private let app: AppSettings
     private let roots: TrustedRoots
@@ -127,7 +127,8 @@ struct AppConnection {
 }
 
 extension QuotaRates {
-    /// How many calls may be made about an app: the rate that is set, or the share of Apple's limits.
+    /// How many calls may be made about an app: the rate that is set, or the share of Apple's
+    /// limits.
     static func allowed(by app: AppSettings) -> QuotaRates {
         if let rate = app.requestsPerSecond { return .uniform(requestsPerSecond: rate) }
         return .documented(environment: app.identity.environment, share: app.quotaShare)

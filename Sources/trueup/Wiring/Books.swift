@@ -4,8 +4,8 @@ import ReportAudit
 import SubscriptionStore
 import Subscriptions
 
-/// The job's own books where the settings put them: in a file, or on a server, of whose books the file
-/// is a copy to work on.
+/// The job's own books where the settings put them: in a file, or on a server, of whose books the
+/// file is a copy to work on.
 struct Books {
     private let path: String
     private let server: PostgresBooks?
@@ -33,8 +33,8 @@ struct Books {
             name: name, holder: holder, machine: Self.place(ofCopyAt: path))
     }
 
-    /// Tells this machine's copy from every other one: containers may have a name and a path in common,
-    /// but not the folder.
+    /// Tells this machine's copy from every other one: containers may have a name and a path in
+    /// common, but not the folder.
     private static func place(ofCopyAt path: String) -> String {
         let folder = SettingsPath.directory(of: path)
         return RunningUser.host + ":" + FileSystemFacts.realPath(folder) + "/"
@@ -48,8 +48,8 @@ struct Books {
         server.map { BooksCopy(path: path, server: $0, whileAllowed: mayContinue) }
     }
 
-    /// Opens the books of which nothing is changed; a copy of those on a server is made first, where
-    /// it is not of their state.
+    /// Opens the books of which nothing is changed; a copy of those on a server is made first,
+    /// where it is not of their state.
     ///
     /// - Parameter now: Since when the lock is held, for others to read.
     /// - Returns: The books.
@@ -62,7 +62,7 @@ struct Books {
     /// Opens the books to write; the caller has brought them up to date.
     ///
     /// - Parameters:
-    ///   - naming: Names the event that is told of a correction; `nil` where nobody is told.
+    ///   - naming: Names the event of a correction; `nil` where no receiver is configured.
     ///   - company: The company's own table.
     /// - Returns: The books.
     /// - Throws: `StoreError.busy` where the books on a server are another's.
@@ -118,8 +118,8 @@ struct Books {
     /// settings name, where none are there.
     ///
     /// - Parameter lock: Held by the caller.
-    /// - Returns: What was put back of the schema of books that are there, in words; and whether they
-    ///   are new on their server, `nil` for those of a file.
+    /// - Returns: What was put back of the schema of books that are there, in words; and whether
+    ///   they are new on their server, `nil` for those of a file.
     /// - Throws: `StoreError`.
     func create(
         under lock: borrowing RunLock
@@ -145,7 +145,7 @@ struct Books {
         try server?.obstacle(mayWrite: mayWrite)
     }
 
-    /// Who writes the books on a server from another machine now; `nil` for nobody.
+    /// Who writes the books on a server from another machine now; `nil` for none.
     ///
     /// - Throws: `StoreError` where no one answers.
     func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
@@ -168,7 +168,7 @@ struct Books {
         }
     }
 
-    /// Lets other machines write the books on a server; for whoever holds the lock of the copy.
+    /// Lets other machines write the books on a server; for the holder of the lock of the copy.
     func release() { server?.release() }
 
     /// Releases trueup's database for commands that may work next to a run of this machine, which
@@ -245,8 +245,8 @@ struct BooksBehind {
         var counts = Counts()
         var noticed = started ?? Timestamp(unixMilliseconds: 0)
         while let last = page.last?.entry.number {
-            // Not before a correction was written: then its payload was still there. And by no other
-            // clock than the run's, whose report is held against it.
+            // Not before a correction was written: then its payload was still there. And by no
+            // other clock than the run's, whose report is held against it.
             noticed = page.map(\.entry.writtenAt).reduce(noticed, max)
             let time = noticed
             let recovered = page.compactMap { unreported in

@@ -155,7 +155,7 @@ extension RunSession {
     ///   - store: The books.
     ///   - now: When.
     ///   - stop: What a signal asks for.
-    ///   - terminal: Who is told how far it is.
+    ///   - terminal: Shows how far it is.
     /// - Returns: What was read, or why nothing was: the run is begun and reported all the same.
     /// - Throws: What the books themselves have against it.
     func readCompanyTable(

@@ -7,11 +7,11 @@ package import SubscriptionStore
 package import Subscriptions
 import Synchronization
 
-/// A run as a value, before anything is opened or written: what it does, what it is recorded as, and
-/// whether it asks Apple.
+/// A run as a value, before anything is opened or written: what it does, what it is recorded as,
+/// and whether it asks Apple.
 ///
-/// `run` and `check` prepare it from a job's settings, `apply` from a stored plan, and `undo` from an
-/// earlier run. `RunSession` performs all of them alike.
+/// `run` and `check` prepare it from a job's settings, `apply` from a stored plan, and `undo` from
+/// an earlier run. `RunSession` performs all of them alike.
 struct PreparedRun {
     let settings: Settings
     var job: ReconciliationJob
@@ -56,7 +56,7 @@ struct PreparedRun {
         trust = try settings.apps.map(AppTrust.init)
         maxOutage = .milliseconds(limits.maxOutageMilliseconds)
         hooks = limits.hooks
-        // An id that one environment does not know is asked about in the other one of the bundle.
+        // An id that one environment does not know is checked in the other one of the bundle.
         let bundles = Set(header.apps.map(\.bundleID))
         askedApps =
             asksApple ? settings.apps.filter { bundles.contains($0.identity.bundleID) } : []
@@ -211,8 +211,8 @@ extension PreparedRun {
         header.job = name
         header.coversEveryRow = false
         header.judgesRows = false
-        // Only a canary is looked at a second time at Apple; an earlier run may have written one and
-        // ended before that.
+        // Only a canary is checked a second time at Apple; an earlier run may have written one
+        // and ended before that.
         let asksApple =
             try job.canary != nil
             || Books(settings).openToRead(at: invocation.now())
@@ -237,7 +237,7 @@ extension JobSettings {
 }
 
 extension Coverage {
-    /// Which rows a job file asks about.
+    /// Which rows a job file checks.
     fileprivate init(_ job: JobSettings) {
         switch job.coverage {
         case .full: self = .full
@@ -252,7 +252,7 @@ extension Coverage {
 }
 
 extension ReconciliationJob {
-    /// A job without steps: what judging, guarding and recovering depend on.
+    /// A job without steps: what checking, guarding and recovering depend on.
     fileprivate init(_ job: JobSettings, mode: RunMode, settings: Settings, now: Timestamp) {
         self.init(
             name: job.name, steps: [], mode: mode, failOn: nil,
@@ -351,8 +351,8 @@ final class BegunRun: Sendable {
 
     /// Returns the account of the run; `nil` where it did not begin.
     ///
-    /// A correction in a table of the company's own may be committed there before the ledger has it,
-    /// so their number is not known then.
+    /// A correction in a table of the company's own may be committed there before the ledger has
+    /// it, so their number is not known then.
     ///
     /// - Parameters:
     ///   - header: Of the run.

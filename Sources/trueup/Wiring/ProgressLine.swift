@@ -21,7 +21,7 @@ package final class ProgressLine: Sendable {
         /// rate is taken, and a newer point.
         var began: (at: ContinuousClock.Instant, progress: RunProgress)?
         var newer: (at: ContinuousClock.Instant, progress: RunProgress)?
-        /// The last wait that was told; it may be over.
+        /// The last wait that was shown; it may be over.
         var wait: RunStanding.Wait?
         /// The answer of a server that is waited for.
         var serverWait: RunStanding.Wait?
@@ -192,7 +192,7 @@ package final class ProgressLine: Sendable {
     }
 }
 
-/// Adds up how long a run was kept from asking, by reason.
+/// Adds up how long a run had to wait before asking, by reason.
 final class WaitingTime: Sendable {
     private let milliseconds = Mutex<[String: Int64]>([:])
     private let now: @Sendable () -> Timestamp
@@ -296,7 +296,7 @@ final class ServerWaitTeller {
 
     deinit { timer.cancel() }
 
-    /// Keeps the time of day that a wait was first said to have begun at: the two clocks drift.
+    /// Keeps the time of day at which a wait was first reported: the two clocks drift.
     private final class Since: @unchecked Sendable {
         private var known: (wait: ServerPatience.Wait, time: Timestamp)?
 

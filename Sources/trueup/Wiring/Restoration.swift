@@ -29,7 +29,8 @@ struct Restoration {
             + "verify\" reports tampering."
     }
 
-    /// Has every row looked at again where the newest report proves what the database does not have.
+    /// Has every row checked again where the newest report proves what the database does not
+    /// have.
     func lookAtEveryRowAgain(in store: SQLiteStore) async throws {
         guard let lost = try lostHead(of: store) else { return }
         try await store.lookAtEveryRowAgain(afterLossOf: lost, at: invocation.now())
@@ -185,7 +186,7 @@ struct Restoration {
     }
 }
 
-/// A run that looks at no row: its report holds nothing but what it declares.
+/// A run that checks no row: its report holds nothing but what it declares.
 private struct DeclaringRun: RunRecord {
     let header: RunHeader
     let ended: Timestamp
@@ -233,7 +234,7 @@ struct EarlierReports {
         var notice: String
     }
 
-    /// How many of the newest runs are looked at: those that were killed before their report was
+    /// How many of the newest runs are checked: those that were killed before their report was
     /// published have noted none.
     private static let lookedAt = 8
 

@@ -10,7 +10,8 @@ import Synchronization
 
 /// Takes the orders that people give a running job, and says so in its terminal and its log.
 ///
-/// It looks for orders when it is told to, once a second; the pace of the calls asks it before each.
+/// It looks for orders when it is told to, once a second; the pace of the calls asks it before
+/// each.
 final class RunControl: Sendable {
     private let file: RunOrdersFile
     private let terminal: ProgressLine
@@ -74,7 +75,7 @@ final class RunControl: Sendable {
         if let throttle = before.throttle { logEnd(of: throttle) }
     }
 
-    /// Nobody's orders hold any longer.
+    /// No order holds any longer.
     func end() { file.remove() }
 
     private func change(to orders: RunOrders) {
@@ -208,7 +209,7 @@ final class RunWatch: Sendable {
         state.withLock { $0.isReporting = true }
     }
 
-    /// Takes the files away; nothing is told afterwards.
+    /// Removes the files; nothing is reported afterwards.
     func end() {
         state.withLock { state in
             guard !state.hasEnded else { return }
@@ -329,8 +330,8 @@ extension CommonOptions {
 
 /// Turns SIGHUP, SIGINT and SIGTERM into a request to stop; a second one ends the process at once.
 ///
-/// What is under way may be the end of a run over millions of rows, or its report. A process that is
-/// killed at any moment loses nothing, so one that does not end by itself soon is ended.
+/// What is under way may be the end of a run over millions of rows, or its report. A process that
+/// is killed at any moment loses nothing, so one that does not end by itself soon is ended.
 ///
 /// A hang-up that was ignored before stays so: `nohup` asks for that.
 final class SignalWatch {

@@ -19,7 +19,7 @@ package struct RunLog: LogHandler {
         let write: @Sendable (String) -> Void
     }
 
-    /// An append-only file; whoever opens it closes it.
+    /// An append-only file; the caller that opens it closes it.
     package final class Sink: Sendable {
         private let descriptor: Mutex<Int32>
 

@@ -8,15 +8,15 @@ import Subscriptions
 
 /// Sends the message of a run, once it has ended.
 ///
-/// None of it changes a run: each receiver has a few seconds and is tried once, and what could not be
-/// reached is said in a warning. In a rehearsal only this machine is told: by a webhook on it, or by a
-/// program that the settings name in place of the usual sendmail.
+/// None of it changes a run: each receiver has a few seconds and is tried once, and what could not
+/// be reached is said in a warning. In a rehearsal only this machine gets it: by a webhook on it,
+/// or by a program that the settings name in place of the usual sendmail.
 struct RunMessenger {
     private let settings: MessageSettings
     private let isRehearsal: Bool
     private let invocation: Invocation
 
-    /// How long a receiver may take; both are told at once.
+    /// How long a receiver may take; both get it at once.
     private static let limit = Duration.seconds(5)
 
     /// - Parameters:
@@ -37,7 +37,7 @@ struct RunMessenger {
         }
     }
 
-    /// Tells everybody.
+    /// Sends the message to every receiver.
     ///
     /// - Parameters:
     ///   - message: Of the run.
@@ -60,7 +60,7 @@ struct RunMessenger {
         return problems
     }
 
-    /// Finds what would keep the receivers from being told, without telling them anything.
+    /// Finds what would prevent a delivery, and delivers nothing.
     ///
     /// - Throws: 77 or 78, with what to do.
     func check() throws {
@@ -173,7 +173,7 @@ struct RunMessenger {
         let environment: [String: String]
     }
 
-    /// `nil` where nobody gets mail, or a rehearsal would send it by the usual way.
+    /// `nil` where no address gets mail, or a rehearsal would send it by the usual way.
     private var mailer: Mailer? {
         guard !settings.recipients.isEmpty, settings.sendmail != nil || !isRehearsal else {
             return nil

@@ -459,7 +459,8 @@ extension RunSession {
         }
     }
 
-    /// Tells people of a whole run, of all apps or of a worker's; of others somebody knows who gave the command.
+    /// Tells people of a whole run, of all apps or of a worker's; a person who starts another run
+    /// sees how it ends.
     func send(_ message: RunMessage) async {
         guard run.isWholeRun else { return }
         let messenger = RunMessenger(run.settings, in: invocation)

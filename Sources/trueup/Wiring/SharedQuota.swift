@@ -10,7 +10,7 @@ struct SharedQuota: QuotaBook {
     let app: AppIdentity
     let rates: QuotaRates
     let now: @Sendable () -> Timestamp
-    /// Where the busiest hour is noted; `nil` where nobody wants to know it.
+    /// Where the busiest hour is noted; `nil` where it is not needed.
     var peaks: QuotaPeaks?
 
     func book(
@@ -89,8 +89,8 @@ struct HourlyUse: Sendable {
 
     /// By app and endpoint, where there were calls.
     ///
-    /// - Throws: `StoreError` where the books, or those of all workers, cannot be read: a part is not
-    ///   told as the whole.
+    /// - Throws: `StoreError` where the books, or those of all workers, cannot be read: a part is
+    ///   not told as the whole.
     func read() async throws -> [LiveRun.QuotaUse] {
         var use: [LiveRun.QuotaUse] = []
         for account in accounts {
@@ -134,7 +134,7 @@ package final class QuotaPeaks: Sendable {
 
     /// Returns the recorded calls, compared with Apple's documented limits.
     ///
-    /// - Parameter waits: How long the run was kept from asking, by reason.
+    /// - Parameter waits: How long the run had to wait before asking, by reason.
     /// - Returns: The peaks by app and endpoint, with the waits.
     package func effort(waiting waits: [String: Int64]) -> CallEffort {
         let noted = calls.withLock(\.self).filter { $0.value > 0 }.map { account, calls in

@@ -134,7 +134,7 @@ struct WorkerCalls {
     /// The remark of the report where they are not shared although there is such a database.
     var remark: String?
 
-    /// Nobody shares them.
+    /// No other worker shares them.
     init() {}
 
     /// - Parameter run: One that asks Apple; only PostgreSQL is shared by workers.
@@ -160,7 +160,7 @@ struct WorkerCalls {
 
 /// Notes a run where all workers on a company's database see it.
 ///
-/// That note is no proof and fails no run that has begun: its report is.
+/// That note is not proof and fails no run that has begun: its report is.
 struct WorkerRuns: Sendable {
     private let runs: SharedRuns
     private let books: String
@@ -169,7 +169,7 @@ struct WorkerRuns: Sendable {
     ///   - run: One that only looks makes nothing in a company's database, and notes itself only
     ///     where the table is there.
     ///   - session: With that database; `nil` where workers do not share it.
-    /// - Returns: `nil` where nobody shares anything.
+    /// - Returns: `nil` where the workers share nothing.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
     static func open(
         for run: PreparedRun, over session: SharedSession?
@@ -229,7 +229,7 @@ extension RunHeader {
 
 /// The runs of the other workers on a company's database, for commands that only read.
 struct OtherWorkers: Sendable {
-    /// Newest or oldest first, as asked; empty where nobody shares the database.
+    /// Newest or oldest first, as asked; empty where no other worker shares the database.
     var runs: [WorkerRun] = []
     /// The reason why they are not known, as a sentence.
     var gap: String?

@@ -9,8 +9,8 @@ enum SettingsPage {
 
         A flag of the command line wins over the environment, the environment over the file, and the file over the default. A key that is
         unknown, repeated or missing, or a value of the wrong form, exits with status 78. The message names file, line, key and what to
-        write instead. Relative paths start at `trueup.yaml`. Ids need no quotes. A duration is a whole number with `s`, `m`, `h` or `d`.
-        A share is a part of the whole: 0.05 and not 5%. The [glossary](glossary.md) explains the terms.
+        write instead. Relative paths start at the folder of the file that has them. Ids need no quotes. A duration is a whole number with
+        `s`, `m`, `h` or `d`. A share is a part of the whole: 0.05 and not 5%. The [glossary](glossary.md) explains the terms.
 
         *New checkpoint*: if a run was stopped (by `max_duration`, a signal, a crash), the next one resumes its checkpoint
         ([how soon](delta.md#when-a-run-is-resumed)). The settings with *yes* must be the same. After a change of one of them, the next run

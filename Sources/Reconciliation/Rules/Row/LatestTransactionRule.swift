@@ -3,8 +3,8 @@ import Subscriptions
 /// `latest_transaction`: the ids of the current period differ, and no other finding covers that.
 ///
 /// Findings about another end, another product or regained access already mean another period.
-/// Another transaction of the same web order line item is no difference where Apple's history shows
-/// it (a restore, a second device); any other id is wrong.
+/// Another transaction of the same web order line item is not a difference where Apple's history
+/// shows it (a restore, a second device); any other id is wrong.
 struct LatestTransactionRule: RowRule {
     static let version = 2
 

@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// `seats`: the seats that were bought for the current period, revoked ones among them, or the seats of
-/// the next period differ.
+/// `seats`: the seats that were bought for the current period, revoked ones among them, or the
+/// seats of the next period differ.
 ///
-/// One finding for each of the columns. Where the status or the period differs, other findings tell so
-/// and their corrections write the seats, too. A change of the seats never changes access.
+/// One finding for each of the columns. Where the status or the period differs, other findings tell
+/// so and their corrections write the seats as well. A change of the seats never changes access.
 struct SeatsRule: RowRule {
     static let version = 1
 

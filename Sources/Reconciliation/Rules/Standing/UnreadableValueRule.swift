@@ -2,8 +2,8 @@ import Subscriptions
 
 /// `unreadable_value`: a stored value does not have its column's type.
 ///
-/// Text in a time, bytes in a text, a status that is no integer: its meaning is unknown, so it is
-/// neither a match nor a difference nor an unknown value. One finding for each column, with the
+/// Text in a time, bytes in a text, a status that is not an integer: its meaning is unknown, so it
+/// is neither a match nor a difference nor an unknown value. One finding for each column, with the
 /// stored value. The row is undecided and never corrected, because a correction would destroy a
 /// value that could not be restored. The same holds for values of its periods, without which it is
 /// unknown which periods are stored.

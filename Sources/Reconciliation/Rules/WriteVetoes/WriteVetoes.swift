@@ -27,7 +27,7 @@ struct DisputedCustomerVeto: WriteVeto {
 ///
 /// One Apple Account may pay for several accounts of the company. The customer's tokens are those
 /// of our rows of the answer, and those that Apple signed for these rows. Tokens are UUIDs,
-/// compared without regard to case; an absent token is no objection.
+/// compared without regard to case; an absent token is not an objection.
 struct ForeignTokenVeto: WriteVeto {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         guard let token = stated.transaction.appAccountToken?.lowercased() else { return nil }
