@@ -11,6 +11,10 @@ import Testing
          refund_declined: 0.1, late_delivery: 0.2, lost_delivery: 0.1, family_sharing: 0.3,
          billing_failure: 0.3, family_leaves: 0.1}}
         """,
+        """
+        {customers: 12, rates: {group_purchase: 0.8, seats_added: 0.4, seats_removed: 0.2,
+         seats_refunded: 0.2, refund: 0.2, refund_reversal: 0.8, cancel: 0.1, billing_failure: 0.2}}
+        """,
     ]
 
     private static func scenario(_ population: String) -> String {

@@ -35,12 +35,15 @@ import Testing
         let place: Workplace
 
         /// `now`: where Apple's clock begins; the present where it is `nil`.
-        init(coverage: String, at now: String? = "2026-11-10T03:00:00Z") throws {
+        init(
+            coverage: String, at now: String? = "2026-11-10T03:00:00Z",
+            of scenario: String = `Subscriptions with seats`.scenario, drift: String? = nil
+        ) throws {
             let folder = try TemporaryFolder()
-            let file = try folder.write(`Subscriptions with seats`.scenario, to: "seats.yaml")
+            let file = try folder.write(scenario, to: "seats.yaml")
             let simulator = try RunningSimulator(
-                ["--customers", "0", "--seed", "3", "--scenario", file]
-                    + (now.map { ["--now", $0] } ?? []))
+                ["--seed", "3", "--scenario", file] + (now.map { ["--now", $0] } ?? [])
+                    + (drift.map { ["--drift", $0, "--drift-kinds", "seats"] } ?? []))
             place = try Workplace(on: simulator)
             try place.folder.write(
                 """
@@ -190,6 +193,46 @@ import Testing
         #expect(try await nights.night() == [])
         #expect(try nights.latestID(of: firm) == ids[0])
         let verified = try nights.place.run("verify")
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+    }
+
+    /// A service that writes nothing: what is planted, and two months of additions, reductions, refunds,
+    /// reversals, cancellations and failed charges.
+    @Test(arguments: ["full", "delta"])
+    func `of a population are right after every run, and what was planted is found`(
+        coverage: String
+    ) async throws {
+        let nights = try Nights(
+            coverage: coverage,
+            of: """
+                population:
+                  customers: 60
+                  rates: {group_purchase: 0.7, seats_added: 0.3, seats_removed: 0.15,
+                    seats_refunded: 0.2, refund: 0.08, refund_reversal: 0.6, cancel: 0.1}
+
+                """, drift: "0.2")
+        let place = nights.place
+        let file = try #require(place.simulator.ready.tableFile)
+        try #require(place.run("import", file).status == 0)
+        let planted = try Planted(of: place.simulator).kinds.keys.sorted()
+        try #require(planted.count > 8)
+        let check = try place.run(["check", "nightly", "--now", try await nights.now()])
+        #expect(check.status == 2, "\(check.output)\(check.errors)")
+        let found = try place.reportLines("discrepancies.jsonl")
+        #expect(found.compactMap { $0["original_transaction_id"] as? String }.sorted() == planted)
+        #expect(found.allSatisfy { $0["kind"] as? String == "seats" })
+        var kinds: Set<String> = []
+        for number in 1...20 {
+            try await nights.control("advance", #"{"days": 2}"#)
+            kinds.formUnion(try await nights.night())
+            let wrong = try await nights.wrong()
+            #expect(wrong.isEmpty, "night \(number): \(wrong)")
+        }
+        #expect(kinds.isSuperset(of: ["seats", "expiry", "revocation_missed"]))
+        // The same moment once more: nothing is left to find.
+        let again = try place.run(["check", "nightly", "--now", try await nights.now()])
+        #expect(again.status == 0, "\(again.output)\(again.errors)")
+        let verified = try place.run("verify")
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
     }
 

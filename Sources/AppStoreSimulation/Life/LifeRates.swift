@@ -36,6 +36,16 @@ package struct LifeRates: Hashable, Sendable {
     package var familySharing = 0.06
     /// Of family members, per period: stops sharing.
     package var familyLeaves = 0.04
+    /// Of first purchases: for a group, with several seats.
+    ///
+    /// Of the other rates per period only those of cancellations and refunds concern a group.
+    package var groupPurchase = 0.0
+    /// Of groups, per period: the purchaser adds seats.
+    package var seatsAdded = 0.12
+    /// Of groups, per period: the next renewal has fewer seats.
+    package var seatsRemoved = 0.06
+    /// Of groups, per period: some seats are refunded.
+    package var seatsRefunded = 0.08
     /// Of accounts: a one-time purchase next to the subscriptions.
     package var oneTimePurchase = 0.2
     /// Of notifications: late, after one to three failed attempts.
@@ -63,6 +73,8 @@ extension LifeRates {
             ("offer_redeemed", \.offerRedeemed), ("introductory_offer", \.introductoryOffer),
             ("resubscription", \.resubscription), ("win_back", \.winBack),
             ("family_sharing", \.familySharing), ("family_leaves", \.familyLeaves),
+            ("group_purchase", \.groupPurchase), ("seats_added", \.seatsAdded),
+            ("seats_removed", \.seatsRemoved), ("seats_refunded", \.seatsRefunded),
             ("one_time_purchase", \.oneTimePurchase), ("late_delivery", \.lateDelivery),
             ("lost_delivery", \.lostDelivery), ("repeated_delivery", \.repeatedDelivery),
         ]

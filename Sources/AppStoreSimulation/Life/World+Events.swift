@@ -20,6 +20,10 @@ extension World {
         case .refundReversal:
             guard let period = refundedPeriod(chain: index) else { break }
             reverseRefund(chain: index, period: period, at: moment)
+            // A group that kept access has nothing planned yet.
+            if chains[index].event == .none, chains[index].phase == .active {
+                planEnd(chain: index, from: moment)
+            }
         case .resubscription: resubscribeByChance(chain: index, at: moment)
         case .reenabling: setRenewal(chain: index, on: true, at: moment)
         case .priceConsent:
@@ -46,7 +50,7 @@ extension World {
             return
         }
         let length = current.expiresDate.milliseconds(since: current.purchaseDate)
-        let sum = rates.midPeriodProbability
+        let sum = rates.midPeriodProbability(ofGroup: groups[index] != nil)
         guard chains[index].random.chance(sum) else {
             return planEnd(chain: index, from: current.purchaseDate)
         }

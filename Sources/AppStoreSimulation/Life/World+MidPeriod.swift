@@ -18,8 +18,10 @@ extension World {
     }
 
     private mutating func drawAction(chain index: Int) -> MidPeriodAction {
-        let shares = rates.midPeriodShares
-        var point = chains[index].random.fraction() * rates.midPeriodProbability
+        let isGroup = groups[index] != nil
+        let shares = rates.midPeriodShares(ofGroup: isGroup)
+        var point =
+            chains[index].random.fraction() * rates.midPeriodProbability(ofGroup: isGroup)
         for (share, action) in shares {
             if point < share { return action }
             point -= share
@@ -67,7 +69,31 @@ extension World {
         case .familyLeaves:
             guard chains[index].firstFollower >= 0 else { return }
             endSharing(leader: index, at: moment)
+        case .addSeats:
+            addSeats(
+                chain: index, Int(chains[index].random.integer(in: 1...5)), at: moment)
+        case .removeSeats:
+            let seats = groups[index]?.renewalSeats(at: moment) ?? 1
+            guard seats > 1 else { return }
+            removeSeats(
+                chain: index, Int(chains[index].random.integer(in: 1...Int64(seats - 1))),
+                at: moment)
+        case .refundSeats: refundSeatsByChance(chain: index, at: moment)
         }
+    }
+
+    /// Refunds some of the seats that one purchase of the current period still has.
+    private mutating func refundSeatsByChance(chain index: Int, at moment: Timestamp) {
+        guard let group = groups[index] else { return }
+        let last = chains[index].transactions.count - 1
+        let together = group.transactions(besides: last, at: moment)
+        let place = Int(chains[index].random.integer(in: 0...Int64(together.count - 1)))
+        let transaction = together[place]
+        let left = group.seats(of: transaction) - group.revoked(of: transaction, at: moment)
+        guard left > 1 else { return }
+        refundSeats(
+            chain: index, transaction: transaction,
+            Int(chains[index].random.integer(in: 1...Int64(left - 1))), at: moment)
     }
 
     private mutating func cancelByChance(chain index: Int, at moment: Timestamp) {
@@ -79,7 +105,8 @@ extension World {
     }
 
     private mutating func refundByChance(chain index: Int, at moment: Timestamp) {
-        let prorated = chains[index].random.chance(0.3)
+        // Apple refunds whole seats.
+        let prorated = groups[index] == nil && chains[index].random.chance(0.3)
         let percent: UInt8 =
             prorated ? UInt8(chains[index].random.integer(in: 20...80)) : 100
         let reason: UInt8 = chains[index].random.chance(0.4) ? 1 : 0
@@ -93,7 +120,7 @@ extension World {
                 at: moment.adding(
                     milliseconds: pace.scaled(days * CivilCalendar.millisecondsPerDay)),
                 chain: index)
-        } else {
+        } else if chains[index].phase == .revoked {
             planReturn(chain: index, after: moment)
         }
     }
@@ -135,12 +162,19 @@ extension World {
 
 extension LifeRates {
     /// The probability that any of these events happens in a period.
-    var midPeriodProbability: Double {
-        midPeriodShares.reduce(0) { $0 + $1.share }
+    func midPeriodProbability(ofGroup isGroup: Bool) -> Double {
+        midPeriodShares(ofGroup: isGroup).reduce(0) { $0 + $1.share }
     }
 
-    var midPeriodShares: [(share: Double, action: MidPeriodAction)] {
-        [
+    func midPeriodShares(ofGroup isGroup: Bool) -> [(share: Double, action: MidPeriodAction)] {
+        guard !isGroup else {
+            return [
+                (cancel, .cancel), (refund, .refund),
+                (refundOfEarlierPeriod, .refundOfEarlierPeriod), (seatsAdded, .addSeats),
+                (seatsRemoved, .removeSeats), (seatsRefunded, .refundSeats),
+            ]
+        }
+        return [
             (cancel, .cancel), (refund, .refund), (refundOfEarlierPeriod, .refundOfEarlierPeriod),
             (refundDeclined, .refundDeclined), (upgrade, .upgrade), (downgrade, .downgrade),
             (crossgrade, .crossgrade), (priceIncrease, .priceIncrease),
@@ -154,4 +188,5 @@ extension LifeRates {
 enum MidPeriodAction: Sendable {
     case cancel, refund, refundOfEarlierPeriod, refundDeclined, upgrade, downgrade, crossgrade
     case priceIncrease, extend, withdraw, offer, familyLeaves
+    case addSeats, removeSeats, refundSeats
 }

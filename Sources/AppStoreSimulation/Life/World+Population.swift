@@ -60,6 +60,7 @@ extension World {
             if chains[chainCount...].allSatisfy(isQuiet) || attempt == maximumAttempts - 1 { break }
             chains.removeLast(chains.count - chainCount)
             accounts.removeLast(accounts.count - accountCount)
+            groups = groups.filter { $0.key < chainCount }
             notifications.removeLast(notifications.count - notificationCount)
         }
         for index in chainCount..<chains.count {
@@ -79,9 +80,14 @@ extension World {
             random.chance(rates.introductoryOffer) && !offers.isEmpty
             ? offers[Int(random.integer(in: 0...Int64(offers.count - 1)))] : 0
         let isShared = random.chance(rates.familySharing)
+        // Not drawn where there are none, so that a seed goes on to make the same world.
+        let seats =
+            rates.groupPurchase > 0 && random.chance(rates.groupPurchase)
+            ? Int(random.integer(in: 2...9)) : nil
         let index = subscribe(
-            account: account, product: product, offer: offer, at: start, random: random)
-        if isShared {
+            account: account, product: product, offer: offer, seats: seats, at: start,
+            random: random)
+        if isShared, seats == nil {
             let member = addAccount(storefront: accounts[account].storefront, hasToken: false)
             share(chain: index, with: member, at: start)
         }
@@ -90,8 +96,11 @@ extension World {
     }
 
     /// Adds a first purchase: a new chain with its first period.
+    ///
+    /// `seats`: of a group, whose members Apple invites; `nil` for an ordinary subscription.
     mutating func subscribe(
-        account: Int, product: UInt16, offer: UInt8, at start: Timestamp, random: SeededRandom
+        account: Int, product: UInt16, offer: UInt8, seats: Int? = nil, at start: Timestamp,
+        random: SeededRandom
     ) -> Int {
         let index = chains.count
         chains.append(
@@ -102,6 +111,7 @@ extension World {
         // Most have several periods; a population's spare room is freed when its past has been simulated.
         chains[index].transactions.reserveCapacity(8)
         beginPeriod(chain: index, at: start, isRenewal: false)
+        if let seats { beginGroup(chain: index, seats: seats, invitations: .apple, at: start) }
         notify(.subscribedInitialBuy, chain: index, at: start)
         return index
     }

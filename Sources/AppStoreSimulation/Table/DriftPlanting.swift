@@ -89,6 +89,7 @@ struct DriftPlanting {
         case .expiry: return [.active, .expired].contains(chain.phase)
         case .latestTransaction: return chain.phase == .active && chain.transactions.count > 1
         case .ownership, .notFound: return true
+        case .seats: return chain.phase == .active && world.groups[index] != nil
         case .identity: return rows[index]?.appAccountToken != nil
         case .missingLocally: return subscriptions.count > 1
         case .accountNotFound: return world.chains(ofAccount: account).count == 1

@@ -41,6 +41,7 @@ package enum DriftKind: String, Sendable, CaseIterable {
     case revocationDate = "revocation_date"
     case latestTransaction = "latest_transaction"
     case ownership
+    case seats
     case identity
     case missingLocally = "missing_locally"
     case notFound = "not_found"

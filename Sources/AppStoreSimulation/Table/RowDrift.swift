@@ -61,6 +61,13 @@ struct RowDrift {
             row.inAppOwnershipType =
                 row.inAppOwnershipType == "PURCHASED" ? "FAMILY_SHARED" : "PURCHASED"
             return .inAppOwnershipType
+        case .seats:
+            guard variant.isMultiple(of: 2) else {
+                row.revokedSeats = (row.revokedSeats ?? 0) + 1
+                return .revokedSeats
+            }
+            row.quantity = (row.quantity ?? 1) + 2
+            return .quantity
         case .identity:
             row.appAccountToken = world.identifiers.uuid(UInt64(index), 0x0DD)
             return .appAccountToken
