@@ -73,8 +73,8 @@ package struct RunHeader: Hashable, Sendable {
     ///
     /// Six hours where nothing is lost with the checkpoint: a run that came to its end has left the
     /// pending checks of it on the queue, and notes about the rows that it checked, so the next run
-    /// may look again. A day where a new pass would begin from the start: a walk over every row
-    /// that was killed, one that only checks, and a plan.
+    /// may look again. A day where a new one would begin from the start: after a walk over every
+    /// row was killed, for a check of every row, and for a stored plan.
     ///
     /// - Parameter killed: Whether the checkpoint's last run did not come to its end.
     /// - Returns: Milliseconds since the checkpoint began.

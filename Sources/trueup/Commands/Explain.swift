@@ -113,8 +113,8 @@ struct ExplainReport {
             return "none: no run has checked it, so the next one with the step walk does"
         }
         let clock =
-            record.check.clock.map { "that statement ends by itself at \($0.rfc3339)" }
-            ?? "that statement never ends by itself"
+            record.check.clock.map { "its due time is \($0.rfc3339)" }
+            ?? "it has no due time"
         return "by the run of \(record.askedAt.rfc3339); "
             + (record.check.signedDate.map { "Apple signed its statement at \($0.rfc3339)" }
                 ?? "without a signed statement of Apple's")

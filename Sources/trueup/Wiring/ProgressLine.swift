@@ -269,7 +269,7 @@ struct PacingReport: Sendable {
     }
 }
 
-/// Tells once a second which server has not answered for longer than people wait without a word.
+/// Says, once a second, which server has not answered for so long that a person would wonder.
 final class ServerWaitTeller {
     /// How long an answer may take before anything is said of it.
     private static let silence = Duration.seconds(10)
