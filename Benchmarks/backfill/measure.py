@@ -73,7 +73,8 @@ def run(folder, stop_after=None):
     if stop_after is not None:
         time.sleep(stop_after)
         stopped = time.monotonic()
-        process.send_signal(signal.SIGINT)
+        # send_signal of subprocess would reap a process that has ended, and its use of resources with it.
+        os.kill(process.pid, signal.SIGINT)
     _, status, usage = os.wait4(process.pid, 0)
     took = None if stopped is None else time.monotonic() - stopped
     return os.waitstatus_to_exitcode(status), usage, took, open(f"{folder}/errors.txt").read()
@@ -123,16 +124,17 @@ def measure(folder, wanted):
     for name in ("trueup.sqlite", "trueup.sqlite-wal", "trueup.sqlite-shm", "reports"):
         subprocess.run(["rm", "-rf", f"{folder}/{name}"], check=True)
     prepare()
-    stops, chance = [], random.Random(7)
+    stops, stages, chance = [], [], random.Random(7)
     while True:
-        status, _, stop, _ = run(folder, chance.uniform(0.05, 0.9) * took if len(stops) < 4 else None)
+        status, _, stop, errors = run(folder, chance.uniform(0.05, 0.9) * took if len(stops) < 4 else None)
         if stop is not None and status != 0:
             stops.append(round(stop, 2))
+            stages.append((re.findall(r"^trueup: (\w+): ", errors, re.M) or ["start"])[-1])
             continue
         break
     left = sqlite3.connect(f"{folder}/trueup.sqlite").execute(
         "SELECT count(*) FROM subscriptions WHERE status IS NULL").fetchone()[0]
-    result.update(stops_s=stops, status_after_stops=status, left_after_stops=left)
+    result.update(stops_s=stops, stopped_in=stages, status_after_stops=status, left_after_stops=left)
     print(json.dumps(result), flush=True)
 
 
