@@ -89,18 +89,32 @@ package struct AppStoreServerClient: Sendable {
     package func transactionHistory(
         of id: TransactionID, after revision: String?
     ) async throws(RunStop) -> Lookup<HistoryPage> {
-        let outcome = try await sender.send(.transactionHistory(of: id, after: revision))
+        try await page(.transactionHistory(of: id, after: revision))
+    }
+
+    package func refundHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage> {
+        try await page(.refundHistory(of: id, after: revision))
+    }
+
+    /// A page of transactions; that of refunds states no app, so only its transactions do.
+    private func page(_ request: APIRequest) async throws(RunStop) -> Lookup<HistoryPage> {
+        let endpoint = request.endpoint
+        let outcome = try await sender.send(request)
         guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
         let response: HistoryResponse
         do {
             response = try HistoryResponse(json: body)
         } catch {
-            return undecodable(error.description, .transactionHistory)
+            return undecodable(error.description, endpoint)
         }
-        if let rejected = envelopeRejection(of: response) { return .unverified(rejected) }
+        if endpoint == .transactionHistory, let rejected = envelopeRejection(of: response) {
+            return .unverified(rejected)
+        }
         // Without these two members the reading could end early without notice.
         guard let newRevision = response.revision, let hasMore = response.hasMore else {
-            return undecodable("the history page lacks revision or hasMore", .transactionHistory)
+            return undecodable("the history page lacks revision or hasMore", endpoint)
         }
         var page = HistoryPage(
             transactions: [], revision: newRevision, hasMore: hasMore, unknowns: response.unknowns)

@@ -39,6 +39,19 @@ package func judge(_ item: Case, policy: Policy) -> CaseJudgement {
     return .outcomes(drafts.map { $0.outcome(policy: policy) })
 }
 
+/// The outcome of one one-time purchase by what Apple signed of it in a notification or a list of refunds.
+///
+/// Only the stored row says whose the purchase is, so a missing one is reported and not inserted.
+package func outcome(
+    ofPurchase signed: SignedTransaction, stored: LocalTransaction?, app: AppIdentity,
+    isNotified: Bool = true, policy: Policy
+) -> RowOutcome {
+    let comparison = PurchaseComparison(
+        signed: signed, stored: stored, owner: nil, app: app,
+        notified: isNotified ? signed.signedDate : nil, policy: policy)
+    return OutcomeDraft(of: comparison).outcome(policy: policy)
+}
+
 /// The outcomes of a case as it is, also while a question about it is open.
 package func outcomes(of item: Case, policy: Policy) -> [RowOutcome] {
     CaseContext(item, policy: policy).drafts().map { $0.outcome(policy: policy) }
@@ -65,7 +78,15 @@ extension CaseContext {
     ///   would confirm the absence also: does Get Transaction Info know it?
     ///
     /// There is no further question about a row of an app that is not configured.
+    ///
+    /// Of an id without a row that the answer does not contain, Get Transaction Info says whether it is a
+    /// one-time purchase, where these are stored.
     var questionAboutID: Question? {
+        if item.asked == nil {
+            let isAnswered = answer != nil || refusal == .transactionNotFound
+            return policy.keepsPurchases && isAnswered && !answerContainsAsked
+                && item.transactionInfo == nil ? .transactionInfo : nil
+        }
         guard !answerContainsAsked, let asked = item.asked, belongsToApp(asked.row),
             exclusion(of: asked.row, policy: policy) == nil
         else { return nil }
@@ -95,6 +116,8 @@ extension CaseContext {
     /// - Periods are stored: the history says which are missing or differ.
     /// - The row's transaction id is not Apple's, but the line item is: the whole history says
     ///   whether it is a restore's.
+    ///
+    /// Where one-time purchases are stored, it is read from its beginning.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
         if policy.readsSharedPeriods,
@@ -117,6 +140,7 @@ extension CaseContext {
                 draft.needsHistoryOfTransaction ? nil : draft.comparison?.scoped.historyRevision
             })
         guard let revision = revisions.first else { return nil }
-        return .history(after: revisions.count == 1 ? revision : nil)
+        let readsOn = revisions.count == 1 && !policy.keepsPurchases
+        return .history(after: readsOn ? revision : nil)
     }
 }

@@ -166,6 +166,7 @@ package struct Reconciler: Sendable {
             try await askAboutRows(in: asking, limit: &limit)
             // Before missing subscriptions are settled: these answers may show that they are held.
             try await AskAgainStep(context: asking).run()
+            try await RefundStep(context: context).run()
         }
         for app in appStores.keys.sorted() where recovered[app]?.mayComeLater == true {
             // An endpoint that failed delayed the walk only for the attempts of one call, and may

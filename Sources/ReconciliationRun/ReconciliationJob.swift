@@ -14,6 +14,8 @@ package struct ReconciliationJob: Hashable, Sendable {
     package var mode: RunMode
     /// Which rows are checked.
     package var coverage = Coverage.full
+    /// In how many days each customer's refunds are read once; `nil` where they are not.
+    package var refundSweepDays: Int?
     /// The lowest unresolved severity that makes the run end with `findings`; `nil` for none.
     package var failOn: Severity?
     /// Whether only findings count for `failOn` that no earlier run has reported as open.

@@ -37,6 +37,29 @@ import Testing
         #expect(request.query.map(\.value) == ["ASCENDING", "r0=&"])
     }
 
+    /// Apple's page of refunds states no app around its transactions.
+    @Test func `reads a page of refunds by its own path`() async throws {
+        let genuine = try chain.sign(SamplePayloads.transaction())
+        let sender = RecordingSender(
+            body: """
+                {"revision":"r1","hasMore":false,"signedTransactions":["\(genuine)","a.b.c"]}
+                """)
+        let client = AppStoreServerClient(sender: sender, verifier: verifier)
+        guard case .answered(let page) = try await client.refundHistory(of: id, after: "r0=&")
+        else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(page.transactions.map(\.transactionID) == ["2000000000000002"])
+        #expect(page.rejected.map(\.failure.reason) == [.format])
+        #expect(page.revision == "r1" && !page.hasMore)
+        let request = try #require(sender.requests.first)
+        #expect(request.endpoint == .refundHistory)
+        #expect(request.path == "/inApps/v2/refund/lookup/2000000000000001")
+        #expect(request.query.map(\.name) == ["revision"])
+        #expect(request.query.map(\.value) == ["r0=&"])
+    }
+
     @Test(arguments: ["revision", "hasMore"])
     func `takes a page for undecodable that lacks`(member: String) async throws {
         var members: [String: CanonicalJSON] = [

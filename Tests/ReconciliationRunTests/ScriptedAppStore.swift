@@ -96,6 +96,13 @@ final class ScriptedAppStore: AppStore {
         return pages.indices.contains(next) ? pages[next] : .transactionNotFound
     }
 
+    func refundHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage> {
+        _ = try count("refund_history", nil)
+        return .transactionNotFound
+    }
+
     func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) async throws(RunStop) -> Lookup<NotificationPage> {

@@ -29,6 +29,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case transactionHistory = "transaction_history"
     case transactionInfo = "transaction_info"
     case notificationHistory = "notification_history"
+    case refundHistory = "refund_history"
 }
 
 /// The result of one call after all pacing and retries.
@@ -43,7 +44,7 @@ package enum APIOutcome: Sendable {
     case undecodable(String)
 }
 
-/// The four calls of a run, exactly as Apple documents them.
+/// The calls of a run, exactly as Apple documents them.
 extension APIRequest {
     /// Get All Subscription Statuses, without a filter, so that a missing entry has one meaning.
     package static func subscriptionStatuses(of id: TransactionID) -> APIRequest {
@@ -63,6 +64,15 @@ extension APIRequest {
         if let revision { query.append((name: "revision", value: revision)) }
         return APIRequest(
             endpoint: .transactionHistory, path: "/inApps/v2/history/\(id.text)", query: query)
+    }
+
+    /// Get Refund History V2, after the page with this revision.
+    package static func refundHistory(
+        of id: TransactionID, after revision: String?
+    ) -> APIRequest {
+        APIRequest(
+            endpoint: .refundHistory, path: "/inApps/v2/refund/lookup/\(id.text)",
+            query: revision.map { [(name: "revision", value: $0)] } ?? [])
     }
 
     /// Get Notification History; the body depends only on the window.
@@ -93,7 +103,8 @@ extension APIRequest {
         // A page repeats the same certificates twenty times: compressed it has 7 % of its size. A
         // status answer repeats them only twice, which does not pay for decompressing it.
         switch endpoint {
-        case .transactionHistory, .notificationHistory: headers.append(("Accept-Encoding", "gzip"))
+        case .transactionHistory, .notificationHistory, .refundHistory:
+            headers.append(("Accept-Encoding", "gzip"))
         case .subscriptionStatuses, .transactionInfo: break
         }
         if body != nil { headers.append(("Content-Type", "application/json")) }

@@ -320,6 +320,7 @@ extension Endpoint {
         case .transactionHistory: 1
         case .transactionInfo: 2
         case .notificationHistory: 3
+        case .refundHistory: 4
         }
     }
 }

@@ -2,12 +2,14 @@ package import Subscriptions
 
 /// How many calls per second this program may make to each endpoint.
 package struct QuotaRates: Hashable, Sendable {
-    /// Apple, "Identifying rate limits": 50 calls per second per app for each endpoint we use.
+    /// Apple, "Identifying rate limits": 50 calls per second per app for each endpoint we use but one.
     package static let productionPerSecond = 50.0
+    /// Get Refund History (same page).
+    package static let refundsPerSecond = 10.0
     /// The sandbox has a tenth of the production limits (same page).
     package static let sandboxShare = 0.1
 
-    private let perSecond: [Endpoint: Double]
+    private var perSecond: [Endpoint: Double]
 
     /// Apple's documented limits, times the share that the job may use.
     ///
@@ -15,20 +17,25 @@ package struct QuotaRates: Hashable, Sendable {
     package static func documented(
         environment: AppStoreEnvironment, share: Double
     ) -> QuotaRates {
-        let limit =
+        let part =
             switch environment {
-            case .production: productionPerSecond
-            case .sandbox: productionPerSecond * sandboxShare
+            case .production: share
+            case .sandbox: sandboxShare * share
             }
-        return uniform(requestsPerSecond: limit * share)
+        var rates = uniform(requestsPerSecond: productionPerSecond * part)
+        rates.perSecond[.refundHistory] = refundsPerSecond * part
+        return rates
     }
 
-    /// Returns one rate for every endpoint, as `requests_per_second` sets it.
+    /// Returns one rate for every endpoint, as `requests_per_second` sets it; of refunds no more than Apple
+    /// allows.
     package static func uniform(requestsPerSecond: Double) -> QuotaRates {
         precondition(requestsPerSecond > 0, "a rate must be above zero")
-        return QuotaRates(
+        var rates = QuotaRates(
             perSecond: Dictionary(
                 uniqueKeysWithValues: Endpoint.allCases.map { ($0, requestsPerSecond) }))
+        rates.perSecond[.refundHistory] = min(requestsPerSecond, refundsPerSecond)
+        return rates
     }
 
     /// The whole calls that any hour may have, at least one.

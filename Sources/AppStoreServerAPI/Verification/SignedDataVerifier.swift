@@ -415,6 +415,7 @@ extension SignedDataVerifier {
                 subscriptionGroupID: transaction.subscriptionGroupID ?? "",
                 transaction: transaction, renewal: renewal)
         }
+        if !isSubscription { recorded.purchase = transaction }
         if isSubscription {
             recorded.event = BusinessEvent(
                 type: type, subtype: model.subtype, transaction: transaction, renewal: renewal)

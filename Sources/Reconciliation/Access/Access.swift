@@ -183,6 +183,40 @@ extension LocalSubscription {
     }
 }
 
+extension LocalTransaction {
+    /// Whether the stored one-time purchase does not say what it grants, because a value in it cannot be
+    /// read.
+    package var grantIsUnclear: Bool {
+        let read: [TransactionField] = [
+            .productID, .type, .quantity, .purchaseDate, .revocationDate, .revocationPercentage,
+            .signedDate,
+        ]
+        return read.contains { unreadable[$0] != nil }
+    }
+
+    /// Whether only a part of the price was refunded, which need not end the access.
+    private var isPartlyRefunded: Bool {
+        revocationPercentage.map { $0 < Self.wholePrice } ?? false
+    }
+
+    /// The whole price in thousandths of a percent.
+    private static let wholePrice: Int64 = 100_000
+
+    /// The one-time purchase, for `access`; `nil` where its product is not known, or it is unclear.
+    package var purchase: OneTimePurchase? {
+        guard !grantIsUnclear, let productID, !productID.isEmpty else { return nil }
+        var purchase = OneTimePurchase(
+            bundleID: key.bundleID, environment: key.environment,
+            transactionID: key.transactionID, originalTransactionID: originalTransactionID,
+            productID: productID, kind: type.flatMap(ProductKind.init(signedType:)))
+        purchase.quantity = quantity.flatMap(Int.init(exactly:)) ?? 1
+        purchase.purchaseDate = purchaseDate
+        purchase.revocationDate = isPartlyRefunded ? nil : revocationDate
+        purchase.signedDate = signedDate
+        return purchase
+    }
+}
+
 extension OneTimePurchase {
     fileprivate func grants(by catalogue: ProductCatalogue?) -> [EntitlementAccess] {
         let product = catalogue?.products[productID]

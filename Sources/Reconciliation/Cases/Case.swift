@@ -25,6 +25,9 @@ package struct Case: Hashable, Sendable {
     /// Rows of subscriptions in the answer that are under apps whose rows the run does not read, by
     /// original transaction id.
     package var underOtherApps: [String: SubscriptionKey]
+    /// The stored one-time purchases that the history shows, by transaction id; `nil` where the company
+    /// stores none of this app.
+    package var purchases: [String: LocalTransaction]?
     /// Unknown fields around the history's signed transactions.
     package var historyUnknowns: [UnknownValue]
 

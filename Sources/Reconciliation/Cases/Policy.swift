@@ -23,6 +23,10 @@ package struct Policy: Hashable, Sendable {
     package var unconfiguredBundles: Set<String> = []
     /// The columns that the company's own table keeps, where a mapping says so.
     package var kept = KeptColumns()
+    /// Whether the company stores one-time purchases.
+    ///
+    /// Then a history is read from its beginning, because only the whole of it shows what is wrong in them.
+    package var keepsPurchases = false
     /// When a run, or `trueup restored`, noticed last that the tables had been restored: nobody is
     /// writing what they held before that.
     package var restoredAt: Timestamp?

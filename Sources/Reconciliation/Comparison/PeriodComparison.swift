@@ -1,4 +1,4 @@
-import Subscriptions
+package import Subscriptions
 
 /// The stored periods of one row, and the periods that Apple states.
 ///
@@ -100,7 +100,7 @@ final class PeriodComparison: Sendable {
 
 extension HistoryReading {
     /// The transactions that were read; none when the reading is incomplete.
-    var transactions: [SignedTransaction] {
+    package var transactions: [SignedTransaction] {
         switch self {
         case .complete(let transactions), .since(_, let transactions): transactions
         case .incomplete: []

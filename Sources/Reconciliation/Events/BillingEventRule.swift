@@ -15,7 +15,9 @@ package enum BillingEventRule {
 
     private static let lines: [EventNaming.Line] = [
         .init(.firstFill, when: .fillsIn),
-        // A period in the history, or a row that is taken away again.
+        .init(.refund, when: .refundsPurchase(true)),
+        .init(.refundReversed, when: .refundsPurchase(false)),
+        // A period in the history, a purchase, or a row that is taken away again.
         .init(.correction, when: .leavesNoSubscription),
         .init(.initialPurchase, when: .inserts, .holds(.status, entitling)),
         .init(.correction, when: .inserts),

@@ -158,7 +158,7 @@ extension RememberedFinding {
     fileprivate func concernsSomething(_ examined: FindingExamination) -> Bool {
         guard examined.namesRow else { return true }
         return switch knownKind {
-        case .missingLocally: true
+        case .missingLocally, .purchaseMissing, .purchaseRefundMissed: true
         case .duplicateLocal: examined.hasDuplicates
         default: examined.isStored
         }

@@ -127,7 +127,7 @@ extension CaseContext {
         var drafts = rows.compactMap(draft(of:))
         guard let answer else {
             addUnheldRejection(to: &drafts)
-            return drafts
+            return drafts + purchaseDrafts(beside: drafts)
         }
         if answerContainsAsked {
             // With only the asked row's own subscription there is nothing to compare it with,
@@ -145,11 +145,50 @@ extension CaseContext {
         } else {
             addUnheldRejection(to: &drafts)
         }
+        drafts += purchaseDrafts(beside: drafts)
         // Also when the answer lacks the asked id: it still settles the customer's held rows.
         if answer.subscriptions.count > 1 {
             orderLosses(in: &drafts, by: CustomerReading(self, answer: answer))
         }
         return drafts.count > 1 ? drafts.sorted { $0.key < $1.key } : drafts
+    }
+
+    /// The drafts of the one-time purchases in the customer's history, one for each purchase.
+    ///
+    /// The history is the asked row's customer's. Where that is in doubt, nothing is written.
+    private func purchaseDrafts(beside drafts: [OutcomeDraft]) -> [OutcomeDraft] {
+        guard let stored = item.purchases else { return [] }
+        guard let asked = item.asked?.row else {
+            guard case .answered(let info) = item.transactionInfo, !info.isSubscription,
+                info.transactionID == item.askedID
+            else { return [] }
+            return [draft(of: info, among: stored, owner: nil)]
+        }
+        guard answerContainsAsked, belongsToApp(asked), let history = item.history else {
+            return []
+        }
+        let own = drafts.first { $0.key == asked.key }
+        if case .excluded = own?.verdict { return [] }
+        let known = Set(drafts.map(\.key))
+        let signed = history.transactions.filter { !$0.isSubscription }.latestByID.values
+        return signed.sorted { $0.comesBefore($1) }.compactMap { transaction in
+            var draft = draft(of: transaction, among: stored, owner: asked)
+            guard !known.contains(draft.key) else { return nil }
+            if own?.mayWrite != true {
+                draft.veto = "the row by which the history was read is in doubt"
+            }
+            return draft
+        }
+    }
+
+    private func draft(
+        of signed: SignedTransaction, among stored: [String: LocalTransaction],
+        owner: LocalSubscription?
+    ) -> OutcomeDraft {
+        OutcomeDraft(
+            of: PurchaseComparison(
+                signed: signed, stored: stored[signed.transactionID], owner: owner, app: item.app,
+                policy: policy))
     }
 
     /// Adds a customer rule's finding to the draft of its row; excluded rows get none.

@@ -16,6 +16,8 @@ struct OutcomeDraft: Sendable {
     /// The row with Apple's statement, where they were compared.
     var comparison: Comparison?
     var periods: PeriodComparison?
+    /// The one-time purchase that this is about, in place of a row.
+    var purchase: PurchaseComparison?
     /// The row to insert, where one is missing and nothing forbids the insert.
     var insertion: MissingRow?
     /// The reason why nothing is written although a finding asks for it; see `WriteVeto` and
@@ -28,6 +30,19 @@ struct OutcomeDraft: Sendable {
     /// Whether only the whole history shows the transactions of its period that decide.
     var lacksPeriod = false
 
+    init(key: SubscriptionKey) { self.key = key }
+
+    /// The draft of a one-time purchase, which is no row of the table of subscriptions.
+    init(of purchase: PurchaseComparison) {
+        key = purchase.purchase
+        self.purchase = purchase
+        statedAt = purchase.signed.signedDate
+        differences = AllRules.purchase.flatMap { rule in
+            [rule.difference(in: purchase)].compactMap(\.self).found(by: rule)
+        }
+        veto = purchase.veto
+    }
+
     /// Adds findings; they make a match a discrepancy.
     mutating func add(_ more: [Difference]) {
         differences += more
@@ -38,6 +53,7 @@ struct OutcomeDraft: Sendable {
     var examined: ExaminationDepth {
         // Nothing that was found about such a row before is true of it any longer.
         if verdict == .excluded(.seatMember) { return .periods }
+        if let purchase { return purchase.isComparable ? .periods : .nothing }
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
         guard comparison != nil else { return .standing }
         return periods?.isComplete == true ? .periods : .statement
@@ -257,6 +273,17 @@ extension OutcomeDraft {
                 mark(&kept) { correctable.contains($0) }
             }
         }
+        if veto == nil, let purchase {
+            for index in kept.indices {
+                guard
+                    let correction = purchase.correction(
+                        of: kept[index].kind, by: kept[index].rule, policy: policy)
+                else { continue }
+                outcome.corrections.append(correction)
+                kept[index].finding.action = .planned
+            }
+            if !outcome.corrections.isEmpty { payloads.append(purchase.signed.evidence) }
+        }
         for period in periodsToInsert(policy: policy) {
             outcome.corrections += period.inserts(
                 into: key, kinds: periods?.areKept == true ? [.transactionMissing] : [])
@@ -273,6 +300,7 @@ extension OutcomeDraft {
         } else {
             outcome.leavesPeriodsEmpty = !fills.isEmpty
         }
+        outcome.purchase = purchase?.key
         outcome.statedAt = statedAt
         for index in outcome.corrections.indices {
             outcome.corrections[index].restsOn = statedAt
@@ -315,7 +343,7 @@ extension OutcomeDraft {
         _ differences: inout [Difference], because veto: String, policy: Policy
     ) {
         for index in differences.indices
-        where differences[index].kind == .missingLocally
+        where differences[index].kind == .missingLocally || purchase != nil
             || (mayWrite && isCorrectable(differences[index], policy: policy))
         {
             differences[index].finding.action = .refused

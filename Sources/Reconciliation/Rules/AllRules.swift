@@ -42,6 +42,9 @@ enum AllRules {
         PriceRule(), TransactionMissingRule(), TransactionUnknownRule(),
     ]
 
+    /// One one-time purchase of a customer's history.
+    static let purchase: [any PurchaseRule] = [PurchaseMissingRule(), PurchaseRefundMissedRule()]
+
     /// All subscriptions of one customer together.
     static let customer: [any CustomerRule] = [
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
@@ -142,6 +145,11 @@ protocol RowRule: Rule {
 /// Compares the stored periods of one subscription with Apple's history.
 protocol PeriodRule: Rule {
     func differences(in comparison: PeriodComparison) -> [Difference]
+}
+
+/// Compares a one-time purchase of Apple's history with the stored row of it.
+protocol PurchaseRule: Rule {
+    func difference(in comparison: PurchaseComparison) -> Difference?
 }
 
 /// Compares all subscriptions of one customer with each other.

@@ -101,12 +101,20 @@ package struct PlanSurvey: Hashable, Sendable {
 
 /// For how many rows a plan ends access, and for how many it gives access.
 ///
-/// Inserts, and rows whose status was not known, count as neither.
+/// Inserts, and rows whose status was not known, count as neither. A refund of a one-time purchase ends
+/// access, its reversal grants it.
 struct AccessChanges: Hashable, Sendable {
     private(set) var ended = 0
     private(set) var given = 0
 
     mutating func add(_ correction: PlannedCorrection) {
+        if case .purchase(let changes) = correction.changes,
+            case .updatePeriod = correction.target, let refund = changes[.revocationDate]
+        {
+            if refund.before.isEmpty, !refund.after.isEmpty { ended += 1 }
+            if !refund.before.isEmpty, refund.after.isEmpty { given += 1 }
+            return
+        }
         guard case .update = correction.target,
             let change = correction.changes.ofSubscription[.status],
             let ours = change.before.isEntitlingStatus, let apple = change.after.isEntitlingStatus

@@ -264,6 +264,14 @@ struct RefusableAppStore: AppStore {
         }
     }
 
+    func refundHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage> {
+        try await asking { () async throws(RunStop) in
+            try await store.refundHistory(of: id, after: revision)
+        }
+    }
+
     func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) async throws(RunStop) -> Lookup<NotificationPage> {

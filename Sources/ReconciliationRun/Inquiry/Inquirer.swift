@@ -132,6 +132,9 @@ final class Inquirer: Sendable {
             let info = try await store.transactionInfo(of: id)
             tally.note(info)
             item.transactionInfo = info
+            if item.asked == nil, case .answered(let signed) = info {
+                item.purchases = try await rows.purchases([signed], of: item.app)
+            }
             return nil
         case .statuses(in: let app):
             guard let other = stores[app] else { throw Self.notConnected(app) }
@@ -148,6 +151,7 @@ final class Inquirer: Sendable {
             item.historyUnknowns = reading.unknowns
             let listed = try await AliasRowSearch(rows: rows).listed(in: item)
             item.aliasRows.merge(listed) { $0 + $1 }
+            item.purchases = try await rows.purchases(history.transactions, of: item.app)
             return reading.revision
         }
     }

@@ -31,6 +31,19 @@ struct RowReader: Sendable {
         return held.map { ScopedRow($0, notes[$0.row.key] ?? RowNotes()) }
     }
 
+    /// The stored one-time purchases among these transactions, by transaction id; `nil` where none of the
+    /// app is stored at all, or none of these is one.
+    func purchases(
+        _ transactions: [SignedTransaction], of app: AppIdentity
+    ) async throws(StoreError) -> [String: LocalTransaction]? {
+        let ids = Set(transactions.filter { !$0.isSubscription }.map(\.transactionID))
+        guard !ids.isEmpty, let stored = try await store.purchases(of: app, holding: ids) else {
+            return nil
+        }
+        return Dictionary(
+            stored.map { ($0.key.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
     /// The rows that are under ids of later transactions of these original transaction ids, as far
     /// as an earlier look found any; by true original id.
     func aliasRows(
@@ -105,9 +118,15 @@ struct AliasRowSearch: Sendable {
     }
 }
 
-/// Reads a customer's transaction history to its end, or says that it could not.
+/// Reads a customer's transaction history, or the refunds of it, to its end, or says that it could not.
 struct HistoryReader: Sendable {
+    /// Which transactions of the customer's are read.
+    enum Part {
+        case all, refunds
+    }
+
     let store: any AppStore
+    var part = Part.all
     let tally: AnswerTally
     let clock: RunClock
 
@@ -149,7 +168,11 @@ struct HistoryReader: Sendable {
         for _ in 0..<RunLimits.historyPagesPerCustomer {
             // Page after page it may take longer than all the rest of a run.
             if clock.isPastDeadline { throw .deadlineReached }
-            let lookup = try await store.transactionHistory(of: id, after: revision)
+            let lookup =
+                switch part {
+                case .all: try await store.transactionHistory(of: id, after: revision)
+                case .refunds: try await store.refundHistory(of: id, after: revision)
+                }
             tally.note(lookup)
             switch lookup {
             case .answered(let page):

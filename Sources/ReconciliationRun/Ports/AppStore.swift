@@ -22,6 +22,11 @@ package protocol AppStore: Sendable {
         of id: TransactionID, after revision: String?
     ) async throws(RunStop) -> Lookup<HistoryPage>
 
+    /// One page of Get Refund History V2, after `revision`: refunds of the customer's purchases.
+    func refundHistory(
+        of id: TransactionID, after revision: String?
+    ) async throws(RunStop) -> Lookup<HistoryPage>
+
     /// One page of Get Notification History for the whole app.
     func notificationHistory(
         in window: NotificationWindow, paginationToken: String?

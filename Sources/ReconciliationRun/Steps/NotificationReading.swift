@@ -204,6 +204,38 @@ struct NotifiedSubscriptions {
     }
 }
 
+/// Compares the one-time purchases that notifications are about with the stored ones, without a call.
+struct NotifiedPurchases {
+    let context: RunContext
+    let app: AppIdentity
+
+    /// The outcomes of the purchases that new notifications name, by what Apple signed last.
+    ///
+    /// - Parameters:
+    ///   - fresh: The notifications that no earlier run took in.
+    ///   - page: All of their page. Where one of these is younger and may still be on its way to the
+    ///     company, nothing is said of its purchase.
+    /// - Returns: An outcome for each purchase; none where the company stores no purchases.
+    /// - Throws: What reading the stored purchases throws.
+    func outcomes(
+        of fresh: [RecordedNotification], knowing page: [RecordedNotification]
+    ) async throws -> [RowOutcome] {
+        var policy = context.job.policy
+        let new = Set(fresh.compactMap(\.purchase?.transactionID))
+        guard policy.keepsPurchases, !new.isEmpty else { return [] }
+        let known = page.compactMap(\.purchase).filter { new.contains($0.transactionID) }
+        let newest = Dictionary(known.map { ($0.transactionID, $0) }) { first, second in
+            first.signedDate >= second.signedDate ? first : second
+        }
+        guard let stored = try await context.rows.purchases(known, of: app) else { return [] }
+        policy.now = context.clock.now()
+        return newest.values.sorted { $0.transactionID < $1.transactionID }.map { signed in
+            outcome(
+                ofPurchase: signed, stored: stored[signed.transactionID], app: app, policy: policy)
+        }
+    }
+}
+
 extension RecordedNotification {
     /// When Apple signed what it says of the subscription.
     fileprivate var statedDate: Timestamp { stated?.signedDate ?? signedDate }

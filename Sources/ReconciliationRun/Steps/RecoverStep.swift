@@ -130,6 +130,8 @@ struct RecoverStep {
             intoInbox: context.header.worksOffQueue)
         let questions = NotifiedSubscriptions(context: context, app: app)
         (recorded.settled, recorded.pending) = try await questions.sort(fresh)
+        recorded.purchases = try await NotifiedPurchases(context: context, app: app)
+            .outcomes(of: fresh, knowing: page.notifications)
         try await context.store.record(
             recorded, of: app, in: context.pass, run: context.header)
         let unbelievable = page.rejected.filter { !$0.isUndetermined }

@@ -71,6 +71,18 @@ struct StatedValues {
         }
     }
 
+    /// A column's value in the table `purchases`; the customer is the company's.
+    func purchaseValue(of column: String) -> CanonicalJSON? {
+        switch column {
+        case "customer_id": nil
+        case "app_account_token": .text(transaction.appAccountToken)
+        case "quantity": transaction.quantity.map(CanonicalJSON.integer) ?? .null
+        case "revocation_percentage":
+            transaction.revocationPercentage.map(CanonicalJSON.integer) ?? .null
+        default: periodValue(of: column)
+        }
+    }
+
     /// A column's value in the table `transactions`, from the transaction alone.
     func periodValue(of column: String) -> CanonicalJSON? {
         switch column {

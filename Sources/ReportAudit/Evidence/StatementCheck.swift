@@ -81,9 +81,10 @@ struct StatementCheck {
                 "the evidence \(digest) is not a transaction of "
                     + "\(app.identity.bundleID) in \(app.identity.environment.rawValue)")
         }
-        guard entry.text("table") != "transactions" else {
+        guard !Self.isTransaction(entry) else {
             guard !entry.states("evidence_renewal") else {
-                throw UnreadableFile("it names a renewal info, which a period does not rest on")
+                throw UnreadableFile(
+                    "it names a renewal info, which no period and no purchase rests on")
             }
             return Self.statements(transaction, nil)
         }
@@ -100,6 +101,11 @@ struct StatementCheck {
         }
     }
 
+    /// Whether the row is one transaction: a period or a one-time purchase.
+    private static func isTransaction(_ entry: JSONRecord) -> Bool {
+        entry.text("table") == "transactions" || entry.text("table") == "purchases"
+    }
+
     private static func statements(
         _ transaction: SignedTransaction?, _ renewal: SignedRenewal?
     ) -> Statements {
@@ -108,15 +114,19 @@ struct StatementCheck {
 
     private func problems(of entry: JSONRecord, _ values: StatedValues) -> [String] {
         var problems = identityProblems(of: entry, values)
-        guard let table = entry.text("table"), ["subscriptions", "transactions"].contains(table)
+        guard let table = entry.text("table"),
+            ["subscriptions", "transactions", "purchases"].contains(table)
         else { return problems + ["it names no table"] }
         guard let after = entry.record("after"), let before = entry.record("before"),
             Set(after.names) == Set(before.names), !after.names.isEmpty
         else { return problems + ["its before and after are not about the same fields"] }
         for column in after.names {
             let stated =
-                table == "transactions"
-                ? values.periodValue(of: column) : values.subscriptionValue(of: column)
+                switch table {
+                case "transactions": values.periodValue(of: column)
+                case "purchases": values.purchaseValue(of: column)
+                default: values.subscriptionValue(of: column)
+                }
             guard let stated, let written = after[column] else { continue }
             if !written.source.isSame(as: stated.rendered) {
                 problems.append(
@@ -137,6 +147,15 @@ struct StatementCheck {
                 "its \(column) is \(seats), but one transaction of the period alone has "
                     + "\(values.ownSeats(of: column))")
         }
+        if table == "purchases", values.transaction.type == "Auto-Renewable Subscription" {
+            problems.append("its evidence is a period of a subscription, not a one-time purchase")
+        }
+        if table == "purchases", entry.text("action") == "update" {
+            let refund = ["revocation_date", "revocation_reason", "revocation_percentage"]
+            for column in before.names where column != "signed_date" && !refund.contains(column) {
+                problems.append("its \(column) was changed: of a purchase only its refund is")
+            }
+        }
         if table == "subscriptions", let status = after.integer("status"),
             let reason = values.contradiction(ofStatus: status)
         {
@@ -154,7 +173,7 @@ struct StatementCheck {
             problems.append(
                 "its evidence is about the subscription \(other), not about \(id ?? "it")")
         }
-        if entry.text("table") == "transactions",
+        if Self.isTransaction(entry),
             !values.transaction.transactionID.isSame(as: entry.text("transaction_id"))
         {
             problems.append(
@@ -176,7 +195,7 @@ struct FindingEvidenceCheck {
     /// Kinds whose `apple_value` is the payload's value of the column in `field`.
     private static let comparing: Set<String> = [
         "expiry", "grace_missed", "identity", "latest_transaction", "ownership", "product",
-        "renewal_preference", "revocation_date", "seats",
+        "purchase_refund_missed", "renewal_preference", "revocation_date", "seats",
         "unknown_product",
     ]
     /// Kinds whose `apple_value` is Apple's unsigned status, where `field` says so.
@@ -193,12 +212,13 @@ struct FindingEvidenceCheck {
     ]
     /// Kinds whose amount, where there is one, is the price of the signed transaction.
     private static let priced: Set<String> = aboutStatus.union([
-        "expiry", "missing_locally", "overlapping_subscriptions", "transaction_missing",
+        "expiry", "missing_locally", "overlapping_subscriptions", "purchase_missing",
+        "purchase_refund_missed", "transaction_missing",
     ])
     /// Kinds whose `apple_as_of` is when exactly this payload was signed.
     private static let datedByPayload: Set<String> = [
         "invalid_id", "migrated", "notification_lost", "notification_missed", "price",
-        "transaction_missing",
+        "purchase_missing", "purchase_refund_missed", "transaction_missing",
     ]
 
     let manifest: ManifestRecord
@@ -383,11 +403,17 @@ struct FindingEvidenceCheck {
     private static func appleValue(
         of kind: String, _ field: String?, in statement: EvidenceStatement
     ) -> CanonicalJSON? {
+        if kind == "purchase_refund_missed", case .transaction(let signed) = statement {
+            return field.flatMap {
+                StatedValues(transaction: signed, renewal: nil).purchaseValue(of: $0)
+            }
+        }
         if comparing.contains(kind) { return field.flatMap { value(of: $0, in: statement) } }
         switch (kind, statement) {
         case ("migrated", .transaction(let signed)), ("invalid_id", .transaction(let signed)):
             return .string(signed.originalTransactionID)
-        case ("transaction_missing", .transaction(let signed)):
+        case ("transaction_missing", .transaction(let signed)),
+            ("purchase_missing", .transaction(let signed)):
             return .string(signed.transactionID)
         case ("overlapping_subscriptions", .transaction(let signed)):
             return field == "paid_elsewhere_until" ? .time(signed.expiresDate) : nil
@@ -470,7 +496,7 @@ struct FindingEvidenceCheck {
                 || aboutTransactions.contains(kind)
             {
                 identity = ("transaction_id", transaction.transactionID)
-            } else if kind == "transaction_missing" {
+            } else if kind == "transaction_missing" || kind == "purchase_missing" {
                 identity = ("field", transaction.transactionID)
             }
         case .renewal(let renewal): signed = renewal.signedDate

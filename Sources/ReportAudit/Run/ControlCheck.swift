@@ -197,6 +197,8 @@ struct CorrectedTotals {
             if action != "delete" { add(1, "rows " + Self.group(status: after), to: app) }
             return
         }
+        // The totals are of subscriptions and their periods.
+        guard entry.text("table") != "purchases" else { return }
         let changed = after?.names ?? []
         if action == "update" {
             guard changed.contains("price") || changed.contains("currency") else { return }

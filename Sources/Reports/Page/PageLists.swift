@@ -84,7 +84,7 @@ struct PageLists {
                     row.element("th", [.init("scope", "row")]) { cell in
                         cell.kept(entry.subscription.originalTransactionID)
                         if let period = entry.transactionID {
-                            cell.text(", period ")
+                            cell.text(", \(entry.changes.nameOfTransaction) ")
                             cell.kept(period)
                         }
                     }

@@ -12,8 +12,10 @@ package enum PlanListing {
 
         /// Corrections must come in the order of their subscriptions.
         package mutating func add(_ correction: PlannedCorrection) {
-            if last != correction.subscription { subscriptions += 1 }
-            last = correction.subscription
+            if correction.changes.transactionTable != .purchases, last != correction.subscription {
+                subscriptions += 1
+                last = correction.subscription
+            }
             rows[correction.table, default: [:]][correction.action, default: 0] += 1
         }
 
@@ -32,7 +34,8 @@ package enum PlanListing {
                 }
                 return "\(table) " + parts.joined(separator: ", ")
             }
-            return "\(subscriptions.of("subscription")); rows of "
+            let prefix = subscriptions > 0 ? "\(subscriptions.of("subscription")); " : ""
+            return prefix + "rows of "
                 + tables.joined(separator: "; rows of ") + "."
         }
     }
@@ -61,7 +64,9 @@ package enum PlanListing {
             }
         let key = correction.subscription
         var line = "\(sign) \(key.originalTransactionID)"
-        if let transactionID = correction.transactionID { line += " period \(transactionID)" }
+        if let transactionID = correction.transactionID {
+            line += " \(correction.changes.nameOfTransaction) \(transactionID)"
+        }
         line += " " + changes.joined(separator: ", ")
         let kinds = correction.kinds.map(\.rawValue).joined(separator: ", ")
         line += "; because " + (kinds.isEmpty ? "the stored value was empty" : kinds)

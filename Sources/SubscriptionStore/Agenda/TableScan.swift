@@ -294,7 +294,7 @@ struct ChangedPeriods {
             // `price:` or `currency:`, and the transaction.
             let column = row.requiredText(at: 4).prefix { $0 != ":" }
             let value = try FieldValueText.value(row.requiredText(at: 5))
-            if try CurrentRow.period(period, db)?[String(column)] != value {
+            if try CurrentRow.transaction(period, in: .periods, db)?[String(column)] != value {
                 changed.insert(key)
             }
         }

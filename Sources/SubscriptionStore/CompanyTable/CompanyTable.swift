@@ -38,6 +38,29 @@ extension SQLiteStore {
         }
     }
 
+    /// The stored one-time purchases of an app with these transaction ids; `nil` where the table has none
+    /// of the app at all.
+    package func purchases(
+        of app: AppIdentity, holding transactionIDs: Set<String>
+    ) async throws(StoreError) -> [LocalTransaction]? {
+        try await read("reading one-time purchases") { db in
+            let identity: StatementArguments = [app.bundleID, app.environment.rawValue]
+            let isStored = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (
+                            SELECT 1 FROM purchases WHERE bundle_id = ? AND environment = ?)
+                        """), arguments: identity)
+            guard isStored == true else { return nil }
+            return try transactionIDs.sorted().compactMap { id in
+                let key = TransactionKey(
+                    bundleID: app.bundleID, environment: app.environment.rawValue,
+                    transactionID: id)
+                return try LocalTransaction.purchase(key, db)
+            }
+        }
+    }
+
     /// The rows held under these original transaction ids in any app and environment, by key.
     package func rows(
         holding originalTransactionIDs: [String]
@@ -352,6 +375,13 @@ enum SeatColumns {
 }
 
 extension SQLiteStore {
+    /// Whether the company stores any one-time purchase.
+    package func keepsPurchases() throws -> Bool {
+        try stream("looking for one-time purchases") { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM purchases)") ?? false
+        }
+    }
+
     /// The columns that the table `subscriptions` does not have, so that no row is checked by them.
     package func columnsNotStored() throws -> Set<SubscriptionField> {
         try stream("looking for the columns of seats") { db in
@@ -461,4 +491,19 @@ actor NonUTF8Keys {
     }
 
     func stored(as key: SubscriptionKey) -> StoredKey { known[key] ?? StoredKey(key) }
+}
+
+extension LocalTransaction {
+    /// The stored one-time purchase of a key.
+    static func purchase(_ key: TransactionKey, _ db: Database) throws -> LocalTransaction? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(columns(of: .purchases)) FROM purchases AS t
+                WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id = ?
+                """)
+        // At the cursor, where bytes that are no text are still seen.
+        let rows = try Row.fetchCursor(
+            statement, arguments: [key.bundleID, key.environment, key.transactionID])
+        return try rows.next().map { LocalTransaction($0, of: .purchases) }
+    }
 }

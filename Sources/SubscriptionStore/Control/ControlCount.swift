@@ -305,7 +305,8 @@ struct LedgerEffects {
                 addStatus(changes[.status], entry.rowAction, to: &effects[app, default: .init()])
             case .period(let changes):
                 try addPrice(changes, of: entry, to: &effects[app, default: .init()])
-            case .ledger: continue
+            // The totals are of subscriptions and their periods.
+            case .purchase, .ledger: continue
             }
         }
         return effects

@@ -55,10 +55,14 @@ struct EntitlementBook {
 
     /// Brings the entitlements of one customer up to date.
     func update(_ customer: String) throws {
-        let holdings = try holdings(of: customer)
+        var holdings = CustomerHoldings(subscriptions: try subscriptions(of: customer))
+        let bought = try purchases(of: customer)
+        holdings.purchases = bought.compactMap(\.purchase)
         var stored: [StoredEntitlement.Key: StoredEntitlement] = [:]
         for entitlement in try entitlements(of: customer) { stored[entitlement.key] = entitlement }
-        let unclear = holdings.subscriptions.filter(\.grantIsUnclear).map(\.key)
+        let unclear =
+            holdings.subscriptions.filter(\.grantIsUnclear).map(\.key)
+            + bought.filter(\.grantIsUnclear).map(\.owner)
         for grant in access(holdings, by: catalogue) {
             let next = StoredEntitlement(grant, of: customer)
             guard let known = stored.removeValue(forKey: next.key) else {
@@ -73,8 +77,7 @@ struct EntitlementBook {
         }
     }
 
-    /// Everything that a customer bought, as it is stored.
-    private func holdings(of customer: String) throws -> CustomerHoldings {
+    private func subscriptions(of customer: String) throws -> [LocalSubscription] {
         let rows = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
@@ -82,9 +85,22 @@ struct EntitlementBook {
                         INDEXED BY subscriptions_by_customer
                     WHERE s.customer_id = ?
                     """), arguments: [customer])
-        var holdings = CustomerHoldings()
-        while let row = try rows.next() { holdings.subscriptions.append(LocalSubscription(row)) }
-        return holdings
+        var found: [LocalSubscription] = []
+        while let row = try rows.next() { found.append(LocalSubscription(row)) }
+        return found
+    }
+
+    private func purchases(of customer: String) throws -> [LocalTransaction] {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(LocalTransaction.columns(of: .purchases)) FROM purchases AS t
+                        INDEXED BY purchases_by_customer
+                    WHERE t.customer_id = ?
+                    """), arguments: [customer])
+        var found: [LocalTransaction] = []
+        while let row = try rows.next() { found.append(LocalTransaction(row, of: .purchases)) }
+        return found
     }
 
     private func entitlements(of customer: String) throws -> [StoredEntitlement] {
@@ -98,7 +114,7 @@ struct EntitlementBook {
         ).map(StoredEntitlement.init)
     }
 
-    /// Ends what no row of the customer grants any more.
+    /// Ends what no row or purchase of the customer grants any more.
     ///
     /// The end is when Apple signed the newest statement that is known. What rests on no statement at
     /// all has no end, and is deleted.
@@ -106,6 +122,9 @@ struct EntitlementBook {
         let signed =
             holdings.subscriptions.filter {
                 $0.key.bundleID == known.key.bundleID && $0.key.environment == known.key.environment
+            }.compactMap(\.signedDate)
+            + holdings.purchases.filter {
+                $0.bundleID == known.key.bundleID && $0.environment == known.key.environment
             }.compactMap(\.signedDate) + [known.signedDate].compactMap(\.self)
         guard let newest = signed.max() else {
             return try db.cachedStatement(
@@ -133,6 +152,7 @@ struct EntitlementBook {
             sql: """
                 DELETE FROM trueup_entitlements WHERE customer_id = ?1
                     AND NOT EXISTS (SELECT 1 FROM subscriptions WHERE customer_id = ?1)
+                    AND NOT EXISTS (SELECT 1 FROM purchases WHERE customer_id = ?1)
                 """, arguments: [customer])
     }
 
@@ -178,7 +198,7 @@ extension EntitlementBook {
     /// The first customers behind one, who have rows or entitlements.
     func customers(after last: String, limit: Int) throws -> [String] {
         var names: [String] = []
-        for table in ["subscriptions", "trueup_entitlements"] {
+        for table in ["subscriptions", "purchases", "trueup_entitlements"] {
             names += try String.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -232,5 +252,14 @@ extension SQLiteStore {
             return customers.last
         } noting: { _ in
         }
+    }
+}
+
+extension LocalTransaction {
+    /// The key that an entitlement names the purchase by.
+    fileprivate var owner: SubscriptionKey {
+        SubscriptionKey(
+            bundleID: key.bundleID, environment: key.environment,
+            originalTransactionID: originalTransactionID)
     }
 }

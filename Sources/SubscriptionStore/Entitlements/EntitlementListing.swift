@@ -68,6 +68,7 @@ extension SQLiteStore {
                 db,
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM subscriptions WHERE customer_id = ?1)
+                        OR EXISTS (SELECT 1 FROM purchases WHERE customer_id = ?1)
                         OR EXISTS (SELECT 1 FROM trueup_entitlements WHERE customer_id = ?1)
                     """, arguments: [customer]) ?? false
         }

@@ -15,7 +15,8 @@ struct EvidenceErasure {
         case lost
     }
 
-    /// The subscriptions of a customer: those that we hold, and those of earlier findings.
+    /// The subscriptions and one-time purchases of a customer: those that we hold, and those of earlier
+    /// findings.
     static func subscriptions(
         ofCustomer customerID: String, _ db: Database
     ) throws -> [SubscriptionKey] {
@@ -23,6 +24,8 @@ struct EvidenceErasure {
             db,
             sql: """
                 SELECT bundle_id, environment, original_transaction_id FROM subscriptions
+                WHERE customer_id = ?1
+                UNION SELECT bundle_id, environment, original_transaction_id FROM purchases
                 WHERE customer_id = ?1
                 UNION SELECT key_bundle_id, key_environment, original_transaction_id
                 FROM trueup_pass_findings
@@ -295,6 +298,7 @@ extension SQLiteStore {
             }
         }
         try await write(doing) { db in
+            try RefundReads.forget(customerID, inAppsOf: keys, db)
             try EntitlementBook(db: db, catalogue: nil).forgetUnlessStored(customerID)
         }
         try await overwriteOldPages(doing)

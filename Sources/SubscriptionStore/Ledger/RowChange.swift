@@ -95,7 +95,7 @@ struct RowChange {
     private func isStored(_ key: TransactionKey) throws -> Bool {
         let read = try db.cachedStatement(
             sql: """
-                SELECT 1 FROM transactions
+                SELECT 1 FROM \(correction.table)
                 WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
                 """)
         return try Int.fetchOne(
@@ -118,7 +118,7 @@ struct RowChange {
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
         let changes = columns(leavingOut: keyColumns)
         try insert(
-            into: "transactions", keyColumns, identity + [subscription.originalTransactionID],
+            into: correction.table, keyColumns, identity + [subscription.originalTransactionID],
             changes)
         return .applied
     }
@@ -131,7 +131,7 @@ struct RowChange {
         let changes = columns(leavingOut: Self.periodKey)
         let list = changes.map { "\($0.column) = ?" }.joined(separator: ", ")
         try execute(
-            "UPDATE transactions SET \(list) WHERE \(unmoved.sql)",
+            "UPDATE \(correction.table) SET \(list) WHERE \(unmoved.sql)",
             StatementArguments(changes.map(\.after)) + unmoved.arguments)
         return .applied
     }
@@ -152,7 +152,7 @@ struct RowChange {
                 subscription.originalTransactionID,
             ])
         let read = try db.cachedStatement(
-            sql: "SELECT signed_date FROM transactions WHERE \(condition.sql)")
+            sql: "SELECT signed_date FROM \(correction.table) WHERE \(condition.sql)")
         guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
         // An older statement adds nothing to a period that rests on a newer one by now.
         if correction.undoOf == nil, let signed = row.time(at: 0), rests(on: signed) {
@@ -204,7 +204,7 @@ struct RowChange {
         guard try isAsInserted(key, of: subscription) else { return .stale }
         try execute(
             """
-            DELETE FROM transactions
+            DELETE FROM \(correction.table)
             WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
             """, [key.bundleID, key.environment, key.transactionID])
         return .applied
@@ -216,7 +216,8 @@ struct RowChange {
         let inserted = CurrentRow(
             inserted: correction.changes.before, of: subscription,
             transactionID: key.transactionID)
-        return try CurrentRow.period(key, db) == inserted
+        let table = correction.changes.transactionTable
+        return try CurrentRow.transaction(key, in: table, db) == inserted
     }
 
     private func insert(
@@ -264,7 +265,7 @@ struct RowChange {
         case .SQLITE_ERROR:
             let message = error.message ?? ""
             return !message.hasPrefix("no such column") && !message.contains("has no column")
-                && !["subscriptions", "transactions"].contains {
+                && !["subscriptions", "transactions", "purchases"].contains {
                     message.hasPrefix("no such table: \($0)")
                 }
         default: return false
@@ -300,7 +301,8 @@ struct ChangedRow {
         switch correction.target {
         case .update(let key, _), .insert(let key): return try CurrentRow.subscription(key, db)
         case .insertPeriod(let key, let subscription), .updatePeriod(let key, let subscription):
-            let period = try CurrentRow.period(key, db)
+            let table = correction.changes.transactionTable
+            let period = try CurrentRow.transaction(key, in: table, db)
             let owner = TransactionField.originalTransactionID.rawValue
             return period?[owner] == .text(subscription.originalTransactionID) ? period : nil
         case .delete, .deletePeriod: return nil
@@ -398,11 +400,13 @@ struct CurrentRow: Equatable {
         }
     }
 
-    static func period(_ key: TransactionKey, _ db: Database) throws -> CurrentRow? {
-        let columns = TransactionField.ofPeriods
+    static func transaction(
+        _ key: TransactionKey, in table: TransactionTable, _ db: Database
+    ) throws -> CurrentRow? {
+        let columns = table.fields
         let read = try db.cachedStatement(
             sql: """
-                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM transactions
+                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM \(table.rawValue)
                 WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
                 """)
         let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]

@@ -152,7 +152,9 @@ struct UndoJudgement {
         if let id = entry.transactionID {
             let period = TransactionKey(
                 bundleID: key.bundleID, environment: key.environment, transactionID: id)
-            return Situation(row: try CurrentRow.period(period, db), version: nil)
+            let table = entry.changes.transactionTable
+            return Situation(
+                row: try CurrentRow.transaction(period, in: table, db), version: nil)
         }
         let row = try CurrentRow.subscription(key, db)
         // A row that is inserted again continues from the version that it was deleted with.

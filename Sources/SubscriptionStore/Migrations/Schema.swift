@@ -147,7 +147,16 @@ enum Schema {
             PRIMARY KEY (bundle_id, environment, transaction_id)
         ) WITHOUT ROWID;
         CREATE INDEX purchases_by_customer
-            ON purchases (bundle_id, environment, customer_id) WHERE customer_id IS NOT NULL;
+            ON purchases (customer_id) WHERE customer_id IS NOT NULL;
+        -- When refunds were read last; `owner`: `c:` and the customer, or `t:` and the transaction.
+        CREATE TABLE trueup_refund_reads (
+            owner TEXT NOT NULL,
+            bundle_id TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            read_at INTEGER NOT NULL,
+            pass_id INTEGER NOT NULL,
+            PRIMARY KEY (owner, bundle_id, environment)
+        ) WITHOUT ROWID;
 
         -- Until when customers pay for the same through another source than Apple, as the company
         -- imported it. A row that is rebuilt, or deleted and inserted again, keeps its entry.

@@ -12,18 +12,48 @@ enum SchemaOfEntitlements {
         """
     }
 
-    /// Adds the customer of the stored row with the key of `row`.
-    private static func noteOwner(of row: String) -> String {
+    /// Adds the customer of the row of a table that a new row replaces.
+    private static func noteOwner(in table: String, key: [String]) -> String {
         """
         DELETE FROM trueup_entitlement_notes WHERE customer_id IN (
-            SELECT s.customer_id FROM subscriptions AS s
-            WHERE s.bundle_id = \(row).bundle_id AND s.environment = \(row).environment
-                AND s.original_transaction_id = \(row).original_transaction_id);
+            SELECT s.customer_id FROM \(table) AS s WHERE \(isReplaced(key)));
         INSERT INTO trueup_entitlement_notes (customer_id)
-        SELECT s.customer_id FROM subscriptions AS s
-        WHERE s.bundle_id = \(row).bundle_id AND s.environment = \(row).environment
-            AND s.original_transaction_id = \(row).original_transaction_id
-            AND nullif(s.customer_id, '') IS NOT NULL;
+        SELECT s.customer_id FROM \(table) AS s
+        WHERE \(isReplaced(key)) AND nullif(s.customer_id, '') IS NOT NULL;
+        """
+    }
+
+    private static func isReplaced(_ key: [String]) -> String {
+        key.map { "s.\($0) = NEW.\($0)" }.joined(separator: " AND ")
+    }
+
+    /// The triggers that note the customers of a table's rows.
+    private static func triggers(
+        _ prefix: String, on table: String, key: [String], read: [String]
+    ) -> String {
+        """
+        CREATE TRIGGER \(prefix)_inserted AFTER INSERT ON \(table)
+        WHEN nullif(NEW.customer_id, '') IS NOT NULL
+        BEGIN
+        \(note("NEW.customer_id"))
+        END;
+        CREATE TRIGGER \(prefix)_replaced BEFORE INSERT ON \(table)
+        WHEN EXISTS (SELECT 1 FROM \(table) AS s WHERE \(isReplaced(key)))
+        BEGIN
+        \(noteOwner(in: table, key: key))
+        END;
+        CREATE TRIGGER \(prefix)_updated
+        AFTER UPDATE OF \(read.joined(separator: ", ")) ON \(table)
+        WHEN \(read.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR "))
+        BEGIN
+        \(note("OLD.customer_id"))
+        \(note("NEW.customer_id"))
+        END;
+        CREATE TRIGGER \(prefix)_deleted AFTER DELETE ON \(table)
+        WHEN nullif(OLD.customer_id, '') IS NOT NULL
+        BEGIN
+        \(note("OLD.customer_id"))
+        END;
         """
     }
 
@@ -33,6 +63,12 @@ enum SchemaOfEntitlements {
         "status",
         "expires_date", "grace_period_expires_date", "auto_renew_status", "auto_renew_product_id",
         "revocation_date", "in_app_ownership_type", "signed_date",
+    ]
+
+    private static let readOfPurchases = [
+        "bundle_id", "environment", "transaction_id", "original_transaction_id", "customer_id",
+        "product_id", "type", "quantity", "purchase_date", "revocation_date",
+        "revocation_percentage", "signed_date",
     ]
 
     /// Lets the next run make all entitlements again, because triggers were missing for a while.
@@ -102,29 +138,11 @@ enum SchemaOfEntitlements {
         );
         CREATE INDEX subscriptions_by_customer ON subscriptions (customer_id)
             WHERE customer_id IS NOT NULL;
-        CREATE TRIGGER trueup_note_inserted AFTER INSERT ON subscriptions
-        WHEN nullif(NEW.customer_id, '') IS NOT NULL
-        BEGIN
-        \(note("NEW.customer_id"))
-        END;
-        CREATE TRIGGER trueup_note_replaced BEFORE INSERT ON subscriptions
-        WHEN EXISTS (SELECT 1 FROM subscriptions
-            WHERE bundle_id = NEW.bundle_id AND environment = NEW.environment
-                AND original_transaction_id = NEW.original_transaction_id)
-        BEGIN
-        \(noteOwner(of: "NEW"))
-        END;
-        CREATE TRIGGER trueup_note_updated
-        AFTER UPDATE OF \(read.joined(separator: ", ")) ON subscriptions
-        WHEN \(read.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR "))
-        BEGIN
-        \(note("OLD.customer_id"))
-        \(note("NEW.customer_id"))
-        END;
-        CREATE TRIGGER trueup_note_deleted AFTER DELETE ON subscriptions
-        WHEN nullif(OLD.customer_id, '') IS NOT NULL
-        BEGIN
-        \(note("OLD.customer_id"))
-        END;
+        \(triggers(
+            "trueup_note", on: "subscriptions",
+            key: ["bundle_id", "environment", "original_transaction_id"], read: read))
+        \(triggers(
+            "trueup_note_purchase", on: "purchases",
+            key: ["bundle_id", "environment", "transaction_id"], read: readOfPurchases))
         """
 }

@@ -14,7 +14,8 @@ struct OutboxWriter {
         let row = try self.row(of: entry.subscription)
         guard let event = naming.event(of: entry, leaving: row) else { return }
         let message = EventMessage(
-            event: event, entry: entry, row: row, restored: try lastRestore())
+            event: event, entry: entry, row: row, purchase: try purchase(of: entry),
+            restored: try lastRestore())
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_outbox (
@@ -32,6 +33,14 @@ struct OutboxWriter {
     private func lastRestore() throws -> Timestamp? {
         let statement = try db.cachedStatement(sql: "SELECT max(noticed_at) FROM trueup_restores")
         return try Int64.fetchOne(statement).map(Timestamp.init(unixMilliseconds:))
+    }
+
+    private func purchase(of entry: LedgerEntry) throws -> LocalTransaction? {
+        guard case .purchase = entry.changes, let id = entry.transactionID else { return nil }
+        let key = TransactionKey(
+            bundleID: entry.subscription.bundleID, environment: entry.subscription.environment,
+            transactionID: id)
+        return try LocalTransaction.purchase(key, db)
     }
 
     private func row(of key: SubscriptionKey) throws -> LocalSubscription? {

@@ -130,7 +130,7 @@ struct CorrectionStaging {
 
     /// Stores a correction and returns its id; one that the checkpoint already has is kept.
     func store(_ correction: PlannedCorrection) throws -> Int64 {
-        let (target, transactionID, version) = Self.parts(of: correction.target)
+        let (target, transactionID, version) = Self.parts(of: correction)
         let identity: StatementArguments =
             [run.passID] + correction.subscription.arguments + [
                 target, transactionID, correction.undoOf ?? 0,
@@ -281,6 +281,8 @@ struct CorrectionStaging {
     func noteRow(of correction: PlannedCorrection) throws {
         var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy
         if case .insert = correction.target { verdict = .noted }
+        // A purchase is no row of the table of subscriptions.
+        if case .purchase = correction.changes { verdict = .noted }
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_pass_rows (
@@ -295,15 +297,19 @@ struct CorrectionStaging {
 
     /// A period has the bundle id and environment of its subscription.
     private static func parts(
-        of target: PlannedCorrection.Target
+        of correction: PlannedCorrection
     ) -> (target: String, transactionID: String, version: Int64?) {
-        switch target {
+        let isPurchase = correction.changes.transactionTable == .purchases
+        return switch correction.target {
         case .update(_, let version): ("update", "", version)
         case .insert: ("insert", "", nil)
-        case .insertPeriod(let key, _): ("period", key.transactionID, nil)
-        case .updatePeriod(let key, _): ("update_period", key.transactionID, nil)
+        case .insertPeriod(let key, _):
+            (isPurchase ? "purchase" : "period", key.transactionID, nil)
+        case .updatePeriod(let key, _):
+            (isPurchase ? "update_purchase" : "update_period", key.transactionID, nil)
         case .delete(_, let version): ("delete", "", version)
-        case .deletePeriod(let key, _): ("delete_period", key.transactionID, nil)
+        case .deletePeriod(let key, _):
+            (isPurchase ? "delete_purchase" : "delete_period", key.transactionID, nil)
         }
     }
 }
@@ -330,6 +336,9 @@ extension PlannedCorrection {
             case "delete": (.delete(key, expectedRowVersion: version), .subscriptions)
             case "update_period": (.updatePeriod(period, of: key), .transactions)
             case "delete_period": (.deletePeriod(period, of: key), .transactions)
+            case "purchase": (.insertPeriod(period, of: key), .purchases)
+            case "update_purchase": (.updatePeriod(period, of: key), .purchases)
+            case "delete_purchase": (.deletePeriod(period, of: key), .purchases)
             default: (.insertPeriod(period, of: key), .transactions)
             }
         self.init(

@@ -60,6 +60,9 @@ struct PassStaging {
     private func stage(
         _ outcome: RowOutcome, _ replaces: Bool, _ mayKnowAbsences: Bool
     ) throws -> Bool {
+        if let purchase = outcome.purchase, let stated = outcome.statedAt {
+            guard try replaceOlder(purchase, of: outcome.key, stated) else { return false }
+        }
         guard try settle(outcome, replaces: replaces) else { return false }
         if let stated = outcome.statedAt {
             try NewestStatements(db: db).note(stated, about: outcome.key, now: now)
@@ -76,6 +79,26 @@ struct PassStaging {
             try findings.store(finding, outcome: outcome.key, corrections: corrections)
         }
         return outcome.verdict != nil
+    }
+
+    /// Of two statements about one purchase the one signed later counts, in whatever order they come.
+    ///
+    /// A notification and the customer's history may both tell of it in one run.
+    ///
+    /// - Returns: Whether no newer statement is known.
+    private func replaceOlder(
+        _ purchase: TransactionKey, of outcome: SubscriptionKey, _ stated: Timestamp
+    ) throws -> Bool {
+        let key = SubscriptionKey(
+            bundleID: purchase.bundleID, environment: purchase.environment,
+            originalTransactionID: purchase.transactionID)
+        let statements = NewestStatements(db: db)
+        if let newest = try statements.date(of: key) {
+            if newest > stated, !newest.isAhead(of: now) { return false }
+            try supersede(outcome, transactionID: purchase.transactionID)
+        }
+        try statements.note(stated, about: key, now: now)
+        return true
     }
 
     /// Writes the verdict; returns whether it was stored.
@@ -117,16 +140,19 @@ struct PassStaging {
         try db.cachedStatement(
             sql: """
                 INSERT INTO trueup_pass_rows (
-                    pass_id, bundle_id, environment, original_transaction_id, verdict,
+                    pass_id, bundle_id, environment, original_transaction_id, verdict, look,
                     is_doubtful, \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET asks_again = CASE WHEN ? THEN 0 ELSE asks_again END,
+                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET look = CASE verdict WHEN \(VerdictCode.noted.rawValue)
+                        THEN max(look, excluded.look) ELSE look END,
+                    asks_again = CASE WHEN ? THEN 0 ELSE asks_again END,
                     is_doubtful = CASE verdict WHEN \(VerdictCode.noted.rawValue)
                         THEN excluded.is_doubtful ELSE is_doubtful END
                 WHERE verdict <> \(VerdictCode.inserted.rawValue)
                 """
         ).execute(
-            arguments: [run.passID] + outcome.key.arguments + [outcome.isDoubtful]
+            arguments: [run.passID] + outcome.key.arguments
+                + [outcome.examined.rawValue, outcome.isDoubtful]
                 + Self.checkArguments(of: outcome) + [replaces])
         return db.changesCount > 0
     }
@@ -162,27 +188,32 @@ struct PassStaging {
         ]
     }
 
-    /// Marks everything staged for a row as superseded, except corrections that were written.
-    private func supersede(_ key: SubscriptionKey) throws {
+    /// Marks everything staged for a row, or for one transaction, as superseded, except corrections that
+    /// were written.
+    private func supersede(_ key: SubscriptionKey, transactionID: String? = nil) throws {
+        let ofTransaction = transactionID == nil ? "" : "AND transaction_id = ?"
+        let arguments: StatementArguments =
+            [run.sequence, run.passID] + key.arguments
+            + StatementArguments([transactionID].compactMap(\.self))
         try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_findings SET superseded_by = ?
                 WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
-                    AND outcome_original_transaction_id = ? AND superseded_by IS NULL
-                    AND is_carried = 0
+                    AND outcome_original_transaction_id = ? \(ofTransaction)
+                    AND superseded_by IS NULL AND is_carried = 0
                     AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                         WHERE c.correction_id = trueup_pass_findings.correction_id
                             AND c.fate = 'applied')
                 """
-        ).execute(arguments: [run.sequence, run.passID] + key.arguments)
+        ).execute(arguments: arguments)
         try db.cachedStatement(
             sql: """
                 UPDATE trueup_pass_corrections SET superseded_by = ?
                 WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ? AND superseded_by IS NULL
-                    AND fate <> 'applied'
+                    AND original_transaction_id = ? \(ofTransaction)
+                    AND superseded_by IS NULL AND fate <> 'applied'
                 """
-        ).execute(arguments: [run.sequence, run.passID] + key.arguments)
+        ).execute(arguments: arguments)
     }
 
     /// Whether any row may have an absence on record, which nearly none has.

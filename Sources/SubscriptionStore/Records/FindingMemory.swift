@@ -307,6 +307,10 @@ extension FindingExamination {
         case .match, .discrepancy, .excluded:
             row = .checked(depth.flatMap(ExaminationDepth.init) ?? .nothing)
         case .inserted: row = .inserted
+        // A one-time purchase is no row in scope, and is checked all the same.
+        case .noted:
+            let depth = depth.flatMap(ExaminationDepth.init) ?? .nothing
+            row = depth == .nothing ? nil : .checked(depth)
         default: break
         }
         isStored = columns.flag()

@@ -42,7 +42,7 @@ extension SQLiteStore {
     }
 
     /// Stores one page of notifications in one transaction: their findings, the rows that they
-    /// settle, what must be asked because of them, how they were sent and, when `intoInbox`, the
+    /// settle, what they say of one-time purchases, what must be asked because of them, how they were sent and, when `intoInbox`, the
     /// notifications themselves.
     ///
     /// Of two statements about one subscription the one signed later counts, in whatever order they
@@ -81,7 +81,7 @@ extension SQLiteStore {
                 } ?? false
             }
             try PassStaging(db: db, run: reference, now: run.started).stage(
-                StagedBatch(outcomes: settled))
+                StagedBatch(outcomes: settled + page.purchases))
             let staging = FindingStaging(db: db, run: reference)
             for finding in page.findings {
                 try staging.store(finding, outcome: nil, corrections: [])

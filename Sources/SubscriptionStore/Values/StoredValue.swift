@@ -98,6 +98,7 @@ enum FieldValueText {
         switch ChangeSet.Table(rawValue: table) {
         case .subscriptions: .subscription(try columns(text, of: table))
         case .transactions: .period(try columns(text, of: table))
+        case .purchases: .purchase(try columns(text, of: table))
         case .ledger: .ledger(try columns(text, of: table))
         case nil:
             throw StoreError.inconsistent(

@@ -27,6 +27,8 @@ package struct QuestionForecast: Hashable, Sendable {
     package var judgedByStoppedRun = 0
     /// Whether a run of the job was stopped or killed: the next one continues its work.
     package var resumes = false
+    /// Whose refunds are read, where the job reads them and purchases of the app are stored.
+    package var refunds: [AppIdentity: RefundSweepCount] = [:]
     /// The last runs of the job that were not narrowed and came to their end, newest first.
     package var pastRuns: [PastRun] = []
 

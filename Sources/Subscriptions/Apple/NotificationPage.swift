@@ -46,6 +46,8 @@ package struct RecordedNotification: Hashable, Sendable {
     package var unknowns: [UnknownValue]
     /// The state of the subscription when it was sent; `nil` where it does not state all of it.
     package var stated: StatedSubscription?
+    /// The one-time purchase that it is about; `nil` where it is about a subscription, or none.
+    package var purchase: SignedTransaction?
     /// The event for the business; `nil` where the notification is not an event of a subscription.
     package var event: BusinessEvent?
 
@@ -133,6 +135,8 @@ package struct RecordedPage: Hashable, Sendable {
     package var intoInbox: Bool
     /// Rows that a notification's own statement agrees with.
     package var settled: [RowOutcome] = []
+    /// The outcomes of the one-time purchases that notifications name.
+    package var purchases: [RowOutcome] = []
     /// Subscriptions that Apple must be asked about.
     package var pending: [NewQuestion] = []
 

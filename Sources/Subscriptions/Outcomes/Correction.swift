@@ -5,13 +5,13 @@ package struct PlannedCorrection: Hashable, Sendable {
         case update(SubscriptionKey, expectedRowVersion: Int64)
         /// Insert a row that is still absent.
         case insert(SubscriptionKey)
-        /// Insert a period that is still absent.
+        /// Insert a period or purchase that is still absent. Which of the two the changes tell.
         case insertPeriod(TransactionKey, of: SubscriptionKey)
-        /// Fill in empty columns of a period, if they still are empty; or revert that.
+        /// Change columns of a period or purchase, if they still are as they were read.
         case updatePeriod(TransactionKey, of: SubscriptionKey)
         /// Revert an insert: delete the row if it still has this version.
         case delete(SubscriptionKey, expectedRowVersion: Int64)
-        /// Revert the insert of a period: delete it if it is unchanged.
+        /// Revert the insert of a period or purchase: delete it if it is unchanged.
         case deletePeriod(TransactionKey, of: SubscriptionKey)
     }
 
@@ -57,7 +57,7 @@ package struct PlannedCorrection: Hashable, Sendable {
         self.undoOf = undoOf
     }
 
-    /// `subscriptions` or `transactions`.
+    /// `subscriptions`, `transactions` or `purchases`.
     package var table: String { changes.table.rawValue }
 
     /// The subscription that the changed row belongs to.
@@ -168,18 +168,20 @@ extension FieldValue {
 package enum ChangeSet: Hashable, Sendable {
     case subscription([SubscriptionField: FieldChange])
     case period([TransactionField: FieldChange])
+    case purchase([TransactionField: FieldChange])
     /// A declared break of the ledger, which changes no row.
     case ledger([LedgerField: FieldChange])
 
     /// The names of the changed tables, as the ledger and the reports state them.
     package enum Table: String, Hashable, Sendable {
-        case subscriptions, transactions, ledger
+        case subscriptions, transactions, purchases, ledger
     }
 
     package var table: Table {
         switch self {
         case .subscription: .subscriptions
         case .period: .transactions
+        case .purchase: .purchases
         case .ledger: .ledger
         }
     }
@@ -194,11 +196,22 @@ package enum ChangeSet: Hashable, Sendable {
         if case .period(let changes) = self { changes } else { [:] }
     }
 
+    /// Which table of transactions they change; periods where none.
+    package var transactionTable: TransactionTable {
+        if case .purchase = self { .purchases } else { .periods }
+    }
+
+    /// `period` or `purchase`, as people are told which transaction is changed.
+    package var nameOfTransaction: String {
+        transactionTable == .purchases ? "purchase" : "period"
+    }
+
     /// The changes in the order of the columns' names.
     package var named: [(column: String, change: FieldChange)] {
         switch self {
         case .subscription(let changes): Self.named(changes, SubscriptionField.byName)
-        case .period(let changes): Self.named(changes, TransactionField.byName)
+        case .period(let changes), .purchase(let changes):
+            Self.named(changes, TransactionField.byName)
         case .ledger(let changes): Self.named(changes, LedgerField.byName)
         }
     }
@@ -226,6 +239,7 @@ package enum ChangeSet: Hashable, Sendable {
         switch self {
         case .subscription(let changes): .subscription(changes.mapValues(\.inverse))
         case .period(let changes): .period(changes.mapValues(\.inverse))
+        case .purchase(let changes): .purchase(changes.mapValues(\.inverse))
         case .ledger(let changes): .ledger(changes.mapValues(\.inverse))
         }
     }
@@ -233,7 +247,7 @@ package enum ChangeSet: Hashable, Sendable {
     private func values(_ side: (FieldChange) -> FieldValue) -> [String: FieldValue] {
         switch self {
         case .subscription(let changes): Self.values(side, of: changes)
-        case .period(let changes): Self.values(side, of: changes)
+        case .period(let changes), .purchase(let changes): Self.values(side, of: changes)
         case .ledger(let changes): Self.values(side, of: changes)
         }
     }

@@ -6,15 +6,19 @@ package struct EventMessage: Hashable, Sendable {
     private let entry: LedgerEntry
     /// The subscription's row as the correction left it; `nil` when there is none.
     private let row: LocalSubscription?
+    /// The one-time purchase as the correction left it; `nil` when the entry is about none.
+    private let purchase: LocalTransaction?
     /// When it was last noticed that the ledger had gone back; `nil` where it never did.
     private let restored: Timestamp?
 
     package init(
-        event: BillingEvent, entry: LedgerEntry, row: LocalSubscription?, restored: Timestamp? = nil
+        event: BillingEvent, entry: LedgerEntry, row: LocalSubscription?,
+        purchase: LocalTransaction? = nil, restored: Timestamp? = nil
     ) {
         self.event = event
         self.entry = entry
         self.row = row
+        self.purchase = purchase
         self.restored = restored
     }
 
@@ -60,8 +64,8 @@ package struct EventMessage: Hashable, Sendable {
             "environment": .string(entry.subscription.environment),
             "original_transaction_id": .string(entry.subscription.originalTransactionID),
             "transaction_id": .text(entry.transactionID),
-            "customer_id": .text(row?.customerID),
-            "product_id": .text(row?.productID),
+            "customer_id": .text(row?.customerID ?? purchase?.customerID),
+            "product_id": .text(row?.productID ?? purchase?.productID),
             "table": .string(entry.table),
             "before": .object(entry.changes.before.mapValues(\.json)),
             "after": .object(entry.changes.after.mapValues(\.json)),
@@ -147,6 +151,8 @@ package struct EventNaming: Hashable, Sendable {
         case fillsIn
         /// It was about a period, or the row is gone.
         case leavesNoSubscription
+        /// A refund of a stored one-time purchase was written, or its reversal.
+        case refundsPurchase(Bool)
         /// The row was not there before.
         case inserts
         case changes(SubscriptionField)
@@ -197,6 +203,7 @@ private struct WrittenCorrection {
         switch condition {
         case .fillsIn: entry.kinds.isEmpty && entry.undoOf == nil
         case .leavesNoSubscription: entry.changes.table != .subscriptions || row == nil
+        case .refundsPurchase(let isRefunded): refundsPurchase(isRefunded)
         case .inserts: change(of: .originalTransactionID) != nil
         case .changes(let field): change(of: field) != nil
         case .replaces(let field):
@@ -206,6 +213,13 @@ private struct WrittenCorrection {
         case .holds(let field, let values): values.contains(after(field))
         case .holdsNumber(let field): if case .integer = after(field) { true } else { false }
         }
+    }
+
+    private func refundsPurchase(_ isRefunded: Bool) -> Bool {
+        guard case .purchase(let changes) = entry.changes, entry.rowAction == .update,
+            let change = changes[.revocationDate]
+        else { return false }
+        return change.before.isEmpty == isRefunded && change.after.isEmpty != isRefunded
     }
 
     private func movesLater(_ field: SubscriptionField) -> Bool {

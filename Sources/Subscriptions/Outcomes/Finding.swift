@@ -184,6 +184,8 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case price
     case transactionMissing = "transaction_missing"
     case transactionUnknown = "transaction_unknown"
+    case purchaseMissing = "purchase_missing"
+    case purchaseRefundMissed = "purchase_refund_missed"
     case notificationMissed = "notification_missed"
     case notificationLost = "notification_lost"
     case overlappingSubscriptions = "overlapping_subscriptions"
@@ -200,7 +202,9 @@ extension FindingKind {
     /// How much of a row must have been examined to show that a finding about it is resolved.
     package var neededExamination: ExaminationDepth {
         switch self {
-        case .transactionMissing, .transactionUnknown, .price: .periods
+        case .transactionMissing, .transactionUnknown, .purchaseMissing, .purchaseRefundMissed,
+            .price:
+            .periods
         case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
             .duplicateLocal, .unreadableValue, .seatMember:
             .standing
@@ -227,8 +231,8 @@ extension FindingKind {
         case .missingLocally, .migrated, .duplicateLocal, .refundReversalMissed, .graceMissed,
             .revocationMissed, .accessMissing, .accessUnpaid, .status, .expiry, .product,
             .renewalPreference, .revocationDate, .latestTransaction, .ownership, .seats,
-            .identity, .price, .transactionMissing, .transactionUnknown, .notificationMissed,
-            .notificationLost,
+            .identity, .price, .transactionMissing, .transactionUnknown, .purchaseMissing,
+            .purchaseRefundMissed, .notificationMissed, .notificationLost,
             .overlappingSubscriptions, .resurrected, .unknownValue, .unknownProduct,
             .unreadableValue, .seatMember:
             false
@@ -247,6 +251,7 @@ extension FindingKind {
             true
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
             .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,
+            .purchaseMissing, .purchaseRefundMissed,
             .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
             .verificationFailed, .contradiction, .unknownValue, .unknownProduct, .unreadableValue,
             .seatMember:

@@ -29,6 +29,8 @@ package struct RowOutcome: Hashable, Sendable {
     /// Whether the outcome rests on an answer that may be wrong once, so that Apple must be asked
     /// again whatever the verdict is.
     package var isDoubtful = false
+    /// The one-time purchase that this is about, in place of a row.
+    package var purchase: TransactionKey?
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key

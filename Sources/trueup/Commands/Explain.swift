@@ -292,7 +292,9 @@ struct ExplainTimeLine {
             text: "entry \(entry.number) of run \(entry.runID)"
                 + (entry.undoOf.map { ", reverts entry \($0)" } ?? "")
                 + (rules.isEmpty ? "" : ", by the rules of \(rules)")
-                + (entry.transactionID.map { ", period \(PlainText.of($0))" } ?? "") + ": "
+                + (entry.transactionID.map {
+                    ", \(entry.changes.nameOfTransaction) \(PlainText.of($0))"
+                } ?? "") + ": "
                 + changes.joined(separator: ", ")
                 + "; Apple signed it at \(entry.appleSignedDate.rfc3339), evidence "
                 + entry.evidence.hexadecimal)

@@ -106,6 +106,15 @@ package struct RunForecast: Hashable, Sendable {
         if let info, info.most > 0 {
             lines.append((.transactionInfo, Calls(info.part(share), atLeast: 0)))
         }
+        if let refunds = questions.refunds[app.identity] {
+            // A further page is needed for every 20 refunds.
+            lines.append(
+                (
+                    .refundHistory,
+                    Calls(
+                        least: 0, expected: refunds.tonight, most: nil, basis: .forecast)
+                ))
+        }
         return lines.map { Line($0.1, of: $0.0, app: app) }
     }
 
@@ -225,10 +234,19 @@ extension RunForecast {
         policy.keep(as: settings.company)
         policy.restoredAt = try store.newestRestore()
         policy.unconfiguredBundles = unconfiguredBundles(among: table, apps: settings.identities)
+        var questions = try Self.questions(
+            of: job, policy, apps: only, run: Self.header(of: job, settings, at: now), in: store)
+        if let days = job.purchases.sweepDays, job.steps.contains(.walk),
+            settings.company.table == nil
+        {
+            for app in settings.identities where only?.contains(app) ?? true {
+                let count = try await store.customersToRead(
+                    in: RefundSweep(app: app, days: days, now: now))
+                if count.customers > 0 { questions.refunds[app] = count }
+            }
+        }
         self.init(
-            try Self.questions(
-                of: job, policy, apps: only, run: Self.header(of: job, settings, at: now),
-                in: store),
+            questions,
             job: job,
             apps: settings.apps.filter { only?.contains($0.identity) ?? true },
             rows: table)

@@ -15,6 +15,7 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     package var sweepEndedDays = 180
     /// Quiet rows asked at random.
     package var sample = SampleSize.rows(1000)
+    package var purchases = PurchaseSweep()
     package var settleMilliseconds: Int64 = 15 * 60_000
     package var maxDurationMilliseconds: Int64 = 4 * 3_600_000
     package var maxOutageMilliseconds: Int64 = 30 * 60_000
@@ -50,6 +51,9 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
         Setting(
             "sample", \.sample, .sample, newPass: .no,
             "unchanged rows that each run draws at random and checks: a number, or a share below 1"),
+        Setting(
+            "purchases", PurchaseSweep.declared.map { $0.within(\.purchases) },
+            "how stored one-time purchases are checked beyond notifications and histories"),
         Setting(
             "settle", \.settleMilliseconds, .duration, newPass: .yes,
             "rows with a younger signed_date are excluded as in flight"),
@@ -113,6 +117,21 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
 
         init() {}
     }
+}
+
+/// How often Apple is asked for the refunds of customers whose one-time purchases are stored.
+package struct PurchaseSweep: Hashable, Sendable, SettingsSection {
+    /// `nil`: never.
+    package var sweepDays: Int?
+
+    static let declared: [Setting<PurchaseSweep>] = [
+        Setting(
+            "sweep_days", \.sweepDays, .wholeNumberOrNone(in: 1...3650), newPass: .no,
+            "in how many days a run reads each customer's refunds once, with one call or more; none = never"
+        )
+    ]
+
+    init() {}
 }
 
 /// The company's programs that a run starts, each a path and its arguments; empty for none.

@@ -112,6 +112,7 @@ extension PreparedRun {
             }
         }
         job.coverage = Coverage(jobSettings)
+        job.refundSweepDays = jobSettings.purchases.sweepDays
         job.failOn = jobSettings.failOn.severity
         job.failsOnNewAlone = jobSettings.failOn.isAboutNewOnly
         job.policy.onlyKinds = try options.onlyKinds()

@@ -126,6 +126,8 @@ struct RunSession {
         var job = run.job
         job.keepTimes(to: store.companyPrecision)
         job.policy.kept.leftOut.formUnion(try store.columnsNotStored())
+        // Beside a table of the company's own, trueup's table of purchases is not filled.
+        job.policy.keepsPurchases = try settings.company.table == nil && store.keepsPurchases()
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += settings.company.remarks(after: company.refresh)

@@ -185,9 +185,13 @@ import Testing
     @Test func `has Apple's documented limits`() {
         let production = QuotaRates.documented(environment: .production, share: 0.5)
         let sandbox = QuotaRates.documented(environment: .sandbox, share: 0.5)
-        for endpoint in Endpoint.allCases {
+        for endpoint in Endpoint.allCases where endpoint != .refundHistory {
             #expect(production.perSecond(of: endpoint) == 25)
             #expect(sandbox.perSecond(of: endpoint) == 2.5)
         }
+        #expect(production.perSecond(of: .refundHistory) == 5)
+        #expect(sandbox.perSecond(of: .refundHistory) == 0.5)
+        #expect(QuotaRates.uniform(requestsPerSecond: 25).perSecond(of: .refundHistory) == 10)
+        #expect(QuotaRates.uniform(requestsPerSecond: 3).perSecond(of: .refundHistory) == 3)
     }
 }

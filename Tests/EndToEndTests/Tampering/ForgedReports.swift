@@ -175,7 +175,9 @@ final class ForgedReports {
                 item["undo_of"] = entry["ledger_entry"]
                 let inserts =
                     entry["table"] as? String == "transactions"
-                    || (entry["kinds"] as? [String] ?? []).contains("missing_locally")
+                    || ["missing_locally", "purchase_missing"].contains {
+                        (entry["kinds"] as? [String] ?? []).contains($0)
+                    }
                 item["action"] = inserts ? "delete" : "update"
                 return Self.canonical(item)
             }

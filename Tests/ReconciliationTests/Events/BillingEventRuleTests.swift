@@ -59,6 +59,28 @@ import Testing
             of: entry(.insert(key), .subscription(changes), [.missingLocally]), leaving: row)
     }
 
+    @Test func `follows the refund of a one-time purchase, and its reversal`() {
+        let purchase = TransactionKey(
+            bundleID: Self.key.bundleID, environment: Self.key.environment,
+            transactionID: Sample.id)
+        let refund = FieldChange(before: .null, after: .time(Sample.now))
+        func event(
+            _ changes: [TransactionField: FieldChange], _ action: RowAction = .update
+        ) -> BillingEvent? {
+            var entry = Self.entry(
+                .updatePeriod(purchase, of: Self.key), .purchase(changes), [.purchaseRefundMissed])
+            entry.action = action
+            return Self.event(of: entry, leaving: nil)
+        }
+        #expect(event([.revocationDate: refund]) == .refund)
+        #expect(event([.revocationDate: refund.inverse]) == .refundReversed)
+        #expect(
+            event([
+                .revocationPercentage: FieldChange(before: .integer(1), after: .integer(2))
+            ]) == .correction)
+        #expect(event([.revocationDate: refund], .insert) == .correction)
+    }
+
     @Test(arguments: [
         (1, 2, BillingEvent.expiration), (4, 2, .expiration), (3, 2, .expiration),
         (1, 3, .billingIssue), (1, 4, .billingIssue), (2, 4, .billingIssue), (2, 3, .billingIssue),

@@ -43,6 +43,19 @@ import Testing
         )
     }
 
+    @Test(arguments: [true, false])
+    func `a refund of a one-time purchase ends access, and its reversal grants it`(
+        isRefund: Bool
+    ) throws {
+        let corrections = (0..<101).map { GuardedPlan.refund($0, isRefund: isRefund) }
+        let sentence = try #require(
+            GuardedPlan.limits { $0.maxSameDirectionShare = 0.1 }.sentence(
+                of: .maxSameDirectionShare,
+                about: GuardedPlan.plan(inScope: 1_000, corrections)))
+        #expect(
+            sentence.contains("\(isRefund ? "ends access" : "grants access") for 101 of 1000"))
+    }
+
     @Test func `each direction is counted for itself`() {
         let both = (0..<160).map { id in
             GuardedPlan.update(

@@ -42,6 +42,19 @@ enum GuardedPlan {
         correction(.insert(key(id, "Production")), changes)
     }
 
+    static func refund(_ id: Int, isRefund: Bool) -> PlannedCorrection {
+        let change = FieldChange(before: .null, after: .time(Sample.now))
+        let subscription = key(id, "Production")
+        let purchase = TransactionKey(
+            bundleID: subscription.bundleID, environment: subscription.environment,
+            transactionID: subscription.originalTransactionID)
+        return PlannedCorrection(
+            target: .updatePeriod(purchase, of: subscription),
+            changes: .purchase([.revocationDate: isRefund ? change : change.inverse]),
+            kinds: [.purchaseRefundMissed], evidence: Sample.payload("\(id)").digest,
+            evidenceRenewal: nil, appleSignedDate: Sample.now, reason: "Because.")
+    }
+
     static func status(_ ours: Int?, _ apple: Int) -> FieldChange {
         FieldChange(before: FieldValue(ours), after: FieldValue(apple))
     }

@@ -356,4 +356,166 @@ import Testing
         try await store.bringEntitlementsUpToDate()
         #expect(try listed(database) == ["b: pro until \(Self.end) of 2"])
     }
+
+    private static let shop = ProductCatalogue(products: [
+        "month": CatalogueProduct(grants: ["pro"]),
+        "lifetime": CatalogueProduct(kind: .nonConsumable, grants: ["pro"]),
+        "season": CatalogueProduct(
+            kind: .nonRenewing, grants: ["live"], duration: CalendarDuration("P2D")),
+        "coins": CatalogueProduct(kind: .consumable, grants: ["pro"]),
+    ])
+
+    private func buy(
+        _ id: String, _ customer: String, _ product: String, _ type: String,
+        _ change: (inout LocalTransaction) -> Void = { _ in }
+    ) -> LocalTransaction {
+        var bought = LocalTransaction(
+            key: TransactionKey(
+                bundleID: "com.example.app", environment: "Production", transactionID: id),
+            originalTransactionID: id)
+        bought.customerID = customer
+        bought.productID = product
+        bought.type = type
+        bought.purchaseDate = Timestamp(unixMilliseconds: 1000)
+        bought.signedDate = Timestamp(unixMilliseconds: 2000)
+        change(&bought)
+        return bought
+    }
+
+    private func load(_ bought: [LocalTransaction], into store: SQLiteStore) throws {
+        _ = try store.loadTransactions(
+            into: .purchases, columns: Set(TransactionField.ofPurchases)
+        ) { add in
+            for row in bought { _ = try add(row) }
+        }
+    }
+
+    @Test func `counts one-time purchases that are imported, and no consumable`() throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database, Self.shop)
+        try store.load([row("1", "a")])
+        try load(
+            [
+                buy("11", "a", "lifetime", "Non-Consumable"),
+                buy("12", "b", "season", "Non-Renewing Subscription") { $0.quantity = 2 },
+                buy("13", "c", "coins", "Consumable"),
+                buy("14", "d", "lifetime", "Non-Consumable") {
+                    $0.revocationDate = Timestamp(unixMilliseconds: 1500)
+                },
+                buy("15", "e", "lifetime", "Non-Consumable") {
+                    $0.revocationDate = Timestamp(unixMilliseconds: 1500)
+                    $0.revocationPercentage = 40_000
+                },
+            ], into: store)
+        let twoDays: Int64 = 2 * 86_400_000
+        #expect(
+            try listed(database) == [
+                "a: pro until life of 11", "b: live until \(1000 + 2 * twoDays) of 12",
+                "d: pro until 1500 of 14", "e: pro until life of 15",
+            ])
+        #expect(try notes(database).isEmpty)
+        #expect(try store.knows(customer: "c"))
+    }
+
+    @Test func `follows the refund of a purchase, its reversal, and its reverting`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database, Self.shop)
+        try load(
+            [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let purchase = TransactionKey(
+            bundleID: "com.example.app", environment: "Production", transactionID: "11")
+        var refund = RowOutcome(key: key("11"), verdict: nil)
+        refund.purchase = purchase
+        refund.evidence = [payload("refund")]
+        refund.corrections = [
+            PlannedCorrection(
+                target: .updatePeriod(purchase, of: key("11")),
+                changes: .purchase([
+                    .revocationDate: FieldChange(
+                        before: .null, after: .time(Timestamp(unixMilliseconds: 1500)))
+                ]), kinds: [.purchaseRefundMissed], evidence: refund.evidence[0].digest,
+                evidenceRenewal: nil, appleSignedDate: Timestamp(unixMilliseconds: 5000),
+                reason: "Stores a refund.")
+        ]
+        try await night.stage(refund)
+        try await night.apply()
+        #expect(try listed(database) == ["a: pro until 1500 of 11"])
+        try await night.conclude()
+        let undo = try await Night.begin(store, Night.header("undo", job: "undo run-1"))
+        _ = try await store.stageUndo(ofRun: "run-1", in: undo.pass, run: undo.run)
+        try await undo.apply()
+        #expect(try listed(database) == ["a: pro until life of 11"])
+    }
+
+    /// The columns that other programs may write, each once, and the whole row.
+    @Test(arguments: [
+        "UPDATE purchases SET revocation_date = 1500", "UPDATE purchases SET type = 'Consumable'",
+        "UPDATE purchases SET customer_id = 'b'", "DELETE FROM purchases",
+        """
+        REPLACE INTO purchases (transaction_id, original_transaction_id, environment, bundle_id,
+            customer_id) VALUES ('11', '11', 'Production', 'com.example.app', 'b')
+        """,
+    ])
+    func `notes the customers whose purchases another program changes`(write: String) async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database, Self.shop)
+        try load(
+            [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
+        try database.execute(write)
+        #expect(try notes(database).first == "a")
+        try await store.bringEntitlementsUpToDate()
+        #expect(try notes(database).isEmpty)
+        #expect(try !listed(database).contains("a: pro until life of 11"))
+    }
+
+    @Test func `continues what was known of a purchase that cannot be read`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database, Self.shop)
+        try load(
+            [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
+        try database.execute("UPDATE purchases SET revocation_date = 'soon'")
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database) == ["a: pro until life of 11"])
+    }
+
+    @Test func `is filled in for customers who have purchases alone`() async throws {
+        let database = try TemporaryDatabase()
+        do {
+            let store = try open(database, nil)
+            try load(
+                [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
+            #expect(try listed(database) == ["a: lifetime until life of 11"])
+            try store.close()
+        }
+        let store = try open(database, Self.shop)
+        try await store.bringEntitlementsUpToDate()
+        #expect(try listed(database).contains("a: pro until life of 11"))
+    }
+
+    /// SQLite does not let a service rebuild a table that a trigger of another table names.
+    @Test(arguments: ["subscriptions", "purchases"])
+    func `lets a service rebuild its table`(name: String) async throws {
+        let database = try TemporaryDatabase()
+        let store = try open(database, Self.shop)
+        try store.load([row("1", "a")])
+        try load(
+            [buy("11", "b", "lifetime", "Non-Consumable")], into: store)
+        try store.close()
+        let create = try #require(
+            try database.value("SELECT sql FROM sqlite_master WHERE name = '\(name)'"))
+        try database.execute(
+            create.replacing("CREATE TABLE \(name)", with: "CREATE TABLE anew") + """
+                ;
+                INSERT INTO anew SELECT * FROM \(name);
+                DROP TABLE \(name);
+                ALTER TABLE anew RENAME TO \(name);
+                """)
+        // `trueup init` makes the triggers and indexes again, which go with the old table.
+        #expect(try SQLiteStore.create(at: database.path).count > 1)
+        let reopened = try open(database, Self.shop)
+        try await reopened.bringEntitlementsUpToDate()
+        #expect(
+            try listed(database) == ["a: pro until \(Self.end) of 1", "b: pro until life of 11"])
+    }
 }

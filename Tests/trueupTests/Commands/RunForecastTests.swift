@@ -51,6 +51,23 @@ import Testing
         return questions
     }
 
+    @Test func `refunds are a part of the customers with purchases each night`() throws {
+        var questions = asking(10)
+        var count = RefundSweepCount()
+        (count.customers, count.due, count.days) = (1001, 700, 10)
+        questions.refunds = [Self.app: count]
+        let forecast = RunForecast(
+            questions, job: try job("steps: [walk]", "purchases: {sweep_days: 10}"),
+            apps: [Self.settings()], rows: [])
+        let refunds = try line("refund_history", of: forecast)
+        #expect(refunds.expected == 101 && refunds.least == 0 && refunds.most == nil)
+        // Apple allows ten a second, whatever the settings say.
+        #expect(refunds.milliseconds == 10_100)
+        #expect(forecast.inShort.calls["refund_history"] == 101)
+        count.due = 7
+        #expect(count.tonight == 7)
+    }
+
     @Test func `a walk without notifications takes one call for each customer, for certain`() throws
     {
         let forecast = RunForecast(

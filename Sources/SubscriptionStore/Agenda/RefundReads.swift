@@ -1,0 +1,117 @@
+import GRDB
+package import Subscriptions
+
+/// The customers whose refunds are read, each once in so many days.
+///
+/// A reading counts unless its checkpoint was dropped, because then nothing of it was reported.
+enum RefundReads {
+    /// Who the purchase `t` belongs to, as `trueup_refund_reads` names it.
+    static let owner = """
+        CASE WHEN nullif(t.customer_id, '') IS NULL THEN 't:' || t.transaction_id
+            ELSE 'c:' || t.customer_id END
+        """
+
+    /// Forgets when the refunds of a customer were read, in the apps of these rows.
+    static func forget(
+        _ customer: String, inAppsOf keys: [SubscriptionKey], _ db: Database
+    ) throws {
+        let delete = try db.cachedStatement(
+            sql: """
+                DELETE FROM trueup_refund_reads
+                WHERE owner = 'c:' || ? AND bundle_id = ? AND environment = ?
+                """)
+        for app in Set(keys.map { [$0.bundleID, $0.environment] }) {
+            try delete.execute(arguments: [customer] + StatementArguments(app))
+        }
+    }
+
+    /// A condition: the customer of the purchase `t` was read after a moment.
+    static let isRead = """
+        EXISTS (SELECT 1 FROM trueup_refund_reads AS r
+            WHERE r.owner = \(owner) AND r.bundle_id = t.bundle_id
+                AND r.environment = t.environment AND r.read_at > ?
+                AND NOT EXISTS (SELECT 1 FROM trueup_passes AS w
+                    WHERE w.pass_id = r.pass_id AND w.state = 'dropped'))
+        """
+}
+
+extension SQLiteStore {
+    /// How many customers there are, and how many of them are due.
+    package func customersToRead(
+        in sweep: RefundSweep
+    ) async throws(StoreError) -> RefundSweepCount {
+        try view("counting the customers with purchases") { db in
+            var count = RefundSweepCount()
+            count.days = sweep.days
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT count(DISTINCT owner), count(DISTINCT CASE is_read WHEN 0 THEN owner END)
+                    FROM (SELECT \(RefundReads.owner) AS owner, \(RefundReads.isRead) AS is_read
+                        FROM purchases AS t WHERE t.bundle_id = ? AND t.environment = ?)
+                    """,
+                arguments: [
+                    sweep.cutoff.unixMilliseconds, sweep.app.bundleID,
+                    sweep.app.environment.rawValue,
+                ])
+            count.customers = row?.number(at: 0) ?? 0
+            count.due = row?.number(at: 1) ?? 0
+            return count
+        }
+    }
+
+    /// The next purchases whose customers are due, by their ids.
+    ///
+    /// Not those that this checkpoint has compared already, by a notification or a history.
+    package func dueRefunds(
+        of sweep: RefundSweep, after transactionID: String?, limit: Int, in pass: OpenPass
+    ) async throws(StoreError) -> [RefundedCustomer] {
+        try await read("reading whose refunds are due") { db in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(RefundReads.owner), t.transaction_id FROM purchases AS t
+                        WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id > ?
+                            AND NOT \(RefundReads.isRead)
+                            AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                                WHERE p.pass_id = ? AND p.bundle_id = t.bundle_id
+                                    AND p.environment = t.environment
+                                    AND p.original_transaction_id = t.original_transaction_id
+                                    AND p.look = \(ExaminationDepth.periods.rawValue))
+                        ORDER BY t.transaction_id LIMIT ?
+                        """),
+                arguments: [
+                    sweep.app.bundleID, sweep.app.environment.rawValue, transactionID ?? "",
+                    sweep.cutoff.unixMilliseconds, pass.passID, limit,
+                ]
+            ).map {
+                RefundedCustomer(
+                    name: $0.requiredText(at: 0), transactionID: $0.requiredText(at: 1))
+            }
+        }
+    }
+
+    /// Stores what a customer's refunds say, in one transaction with that they were read.
+    ///
+    /// A check, and a run that leaves out rows, does not note that.
+    package func stage(
+        _ outcomes: [RowOutcome], ofRefundsOf customer: RefundedCustomer, in sweep: RefundSweep,
+        pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) {
+        try await write("storing a customer's refunds") { db in
+            let reference = try RunReference(run, in: pass, db)
+            if !outcomes.isEmpty {
+                try PlanReader(db: db).breakSeal(ofRun: reference.sequence)
+                try PassStaging(db: db, run: reference, now: run.started).stage(
+                    StagedBatch(outcomes: outcomes))
+            }
+            guard run.worksOffQueue else { return }
+            try db.cachedStatement(
+                sql: "INSERT OR REPLACE INTO trueup_refund_reads VALUES (?, ?, ?, ?, ?)"
+            ).execute(arguments: [
+                customer.name, sweep.app.bundleID, sweep.app.environment.rawValue,
+                sweep.now.unixMilliseconds, pass.passID,
+            ])
+        }
+    }
+}
