@@ -39,6 +39,10 @@ package protocol RunRecord: Sendable {
     /// name.
     func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws
 
+    /// Purchases whose owner is not known, by bundle, environment and original transaction id; none
+    /// of a run that did not look for them.
+    func forEachUnowned(_ body: (UnownedPurchase) throws -> Void) throws
+
     /// Every signed payload that a finding or correction of the report names, once each, by digest;
     /// the tombstone of one that was erased.
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws

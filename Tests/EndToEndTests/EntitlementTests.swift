@@ -189,4 +189,57 @@ import Testing
     private func database(_ place: Workplace) -> String {
         place.folder.url.appendingPathComponent("trueup.sqlite").path
     }
+
+    /// The customer moved from one group to another: what both grant is never missing, and no event
+    /// says that it ended.
+    @Test func `keeps what another group grants as well`() async throws {
+        let place = try workplace(
+            ["--customers", "60", "--seed", "21", "--now", "2026-09-01T03:00:00Z"],
+            catalogue: Self.catalogue)
+        let events = place.folder.url.appendingPathComponent("events").path
+        try place.folder.write(
+            place.folder.text("trueup.yaml") + "tell:\n  command: [/usr/bin/tee, -a, \(events)]\n",
+            to: "trueup.yaml")
+        let file = try await place.folder.write(truth(place).text, to: "table.csv")
+        try #require(place.run("import", file).status == 0)
+        // `com.example.app.` has 16 characters; the next word names the group.
+        let moved = try place.stored(
+            """
+            SELECT old.original_transaction_id, new.original_transaction_id, old.customer_id
+            FROM subscriptions AS old JOIN subscriptions AS new ON new.customer_id = old.customer_id
+            WHERE old.status = 2 AND new.status = 1
+                AND substr(old.product_id, 17, 4) <> substr(new.product_id, 17, 4)
+                AND 1 = (SELECT count(*) FROM subscriptions AS s
+                    WHERE s.customer_id = old.customer_id AND s.status IN (1, 4))
+            ORDER BY 1, 2 LIMIT 1
+            """)
+        let pair = try #require(moved.first)
+        try place.sql(
+            """
+            UPDATE subscriptions SET status = 1, expires_date = expires_date + 400 * 86400000
+            WHERE original_transaction_id = '\(pair[0])'
+            """)
+        try place.sql(
+            "UPDATE subscriptions SET status = 2 WHERE original_transaction_id = '\(pair[1])'")
+        let run = try place.run(["run", "nightly", "--now", try await now(place)])
+        #expect([0, 2].contains(run.status), "\(run.output)\(run.errors)")
+        let entries = try place.reportLines("corrections.jsonl").filter {
+            pair.contains($0["original_transaction_id"] as? String ?? "")
+        }
+        #expect(entries.map { $0["original_transaction_id"] as? String } == [pair[1], pair[0]])
+        #expect(entries.last?["access_continues_by"] as? String == pair[1])
+        let told = try place.folder.text("events").split(separator: "\n").compactMap {
+            try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+        }
+        let end = try #require(
+            told.first { $0["original_transaction_id"] as? String == pair[0] })
+        let lost = try #require(end["access_lost"] as? [String])
+        #expect(!lost.isEmpty && !lost.contains("member"), "\(end)")
+        #expect(end["access_continues"] == nil)
+        let gain = try #require(
+            told.first { $0["original_transaction_id"] as? String == pair[1] })
+        #expect((gain["entitlement_ids"] as? [String])?.contains("member") == true)
+        #expect((gain["access_gained"] as? [String])?.contains("member") == false)
+        #expect((gain["access_gained"] as? [String])?.isEmpty == false)
+    }
 }

@@ -129,6 +129,22 @@ import Testing
                 """.replacingLineFeeds)
     }
 
+    @Test func `purchases without a known owner name the customers for whom something speaks`()
+        throws
+    {
+        #expect(
+            try folder.text("latest/unowned.csv")
+                == """
+                run_id,app,environment,original_transaction_id,transaction_id,product_id,reason,\
+                customer_id,app_account_token,apple_account_token,speaks_for,because,evidence
+                20261120T031704Z-7f3c9a,com.example.app,Production,2000000000000001,,gold.monthly,\
+                token_changed,'=customer-1,token-1,token-2,customer-2,same_token,\(Samples.digest)
+                20261120T031704Z-7f3c9a,com.example.app,Production,2000000000000090,2000000000000091,,\
+                no_token,,,,,,
+
+                """.replacingLineFeeds)
+    }
+
     @Test func `evidence is the payload as received with its digest`() throws {
         #expect(
             try folder.text("latest/evidence.jsonl")

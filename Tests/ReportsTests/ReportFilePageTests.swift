@@ -28,6 +28,7 @@ import Testing
             "notification": Table.notifications(in: "").columns.map(\.name),
             "day of business": Table.business(in: "").columns.map(\.name),
             "changed entitlement": Table.entitlements(in: "").columns.map(\.name),
+            "purchase without a known owner": Table.unowned(in: "").columns.map(\.name),
             "index": RunIndex.Line.table.columns.map(\.name),
         ]
         let tables = page.tables.filter { $0.head.first == "column" }

@@ -29,7 +29,7 @@ import Testing
                 "derivations.jsonl", "discrepancies.csv", "discrepancies.jsonl",
                 "discrepancies.xlsx", "entitlements.csv", "evidence.jsonl", "manifest.json",
                 "not_found.csv", "notifications.csv", "plan.json", "report.html", "run.log.jsonl",
-                "summary.json", "summary.txt", "undecided.csv", "undo.json",
+                "summary.json", "summary.txt", "undecided.csv", "undo.json", "unowned.csv",
             ])
         #expect(try folder.text("latest/run.log.jsonl") == "{\"event\":\"run.begun\"}\n")
         #expect(try folder.text("latest/summary.txt") == finished.summaryText)
@@ -150,6 +150,7 @@ import Testing
             func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
             func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
             func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {}
+            func forEachUnowned(_ body: (UnownedPurchase) throws -> Void) throws {}
             func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
             func forEachEarlierRun(
                 since first: Timestamp, _ body: (EarlierRun) throws -> Void
@@ -219,7 +220,7 @@ import Testing
         let report = try folder.report()
         let result = try shell("sha256sum -c SHA256SUMS", in: report.path)
         #expect(result.status == 0, "\(result.output)")
-        #expect(result.output.split(separator: "\n").count == 21)
+        #expect(result.output.split(separator: "\n").count == 22)
         #expect(result.output.contains("manifest.json: OK"))
         let text = try folder.text("latest/undecided.csv")
         try folder.write(

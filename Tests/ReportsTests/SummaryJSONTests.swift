@@ -136,7 +136,8 @@ import Testing
                     "in_flight": 1,
                     "rate_limited": 2
                   },
-                  "undo_of": null
+                  "undo_of": null,
+                  "unowned": null
                 }
 
                 """)

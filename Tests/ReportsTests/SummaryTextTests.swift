@@ -95,6 +95,23 @@ import Testing
                 """)
     }
 
+    @Test func `counts purchases whose owner is not known, by reason`() {
+        let summary = Situations.run([.ok]) {
+            $0.measures = RunMeasures(unowned: [
+                "token_changed": 1, "no_token": 1_234, "no_customer": 0,
+            ])
+        }
+        let text = SummaryText.render(summary, reportPath: nil)
+        #expect(
+            text.contains(
+                """
+                OWNER UNKNOWN    purchases  why
+                  token_changed          1  Apple signed another account token than the row has: unowned.csv
+                  no_token           1,234  the row has no account token, but others of the app have: unowned.csv
+
+                """), "\(text)")
+    }
+
     @Test func `of an empty table counts what Apple's history shows that nobody holds`() {
         let summary = Situations.run([.empty, .findings]) {
             $0.findings = [

@@ -246,10 +246,16 @@ extension OneTimePurchase {
 }
 
 extension ProductCatalogue? {
-    /// The entitlements that a product grants.
-    fileprivate func entitlements(of productID: String) -> [String] {
+    /// The entitlements that a product grants; without a catalogue the one of its own name.
+    package func entitlements(of productID: String) -> [String] {
         guard let self else { return [productID] }
         return self.products[productID]?.grants ?? []
+    }
+
+    /// Whether two products have an entitlement in common.
+    package func grant(sameBy one: String?, and other: String?) -> Bool {
+        guard let one, let other else { return false }
+        return !Set(entitlements(of: one)).isDisjoint(with: entitlements(of: other))
     }
 }
 

@@ -455,8 +455,9 @@ extension CaseContext {
 
 extension CustomerReading {
     /// For a row that gives access and, by Apple's statement, no longer should: the subscriptions
-    /// of the same group and customer that give access instead, the newest first.
+    /// of the same customer that give access instead, the newest first.
     ///
+    /// They are of the same group, or grant an entitlement that the row's product grants.
     /// These have status 1 or 4 and a transaction that is neither wholly revoked nor upgraded; a
     /// prorated refund need not end the access. A row that is stored for another customer does not
     /// count.
@@ -465,7 +466,7 @@ extension CustomerReading {
             return []
         }
         return comparable.filter { other in
-            other.givesAccess(instead: ended.stated)
+            other.givesAccess(instead: ended, by: context.policy.catalogue)
                 && !names(anotherCustomer: ended.row.customerID, in: heldRow(of: other))
         }.sorted { $1.began(before: $0) }
     }
@@ -477,8 +478,13 @@ extension CustomerReading {
 }
 
 extension StatedSubscription {
-    fileprivate func givesAccess(instead ended: StatedSubscription) -> Bool {
-        originalTransactionID != ended.originalTransactionID && group == ended.group
+    fileprivate func givesAccess(
+        instead ended: Comparison, by catalogue: ProductCatalogue?
+    ) -> Bool {
+        let product = ended.row.productID ?? ended.stated.transaction.productID
+        return originalTransactionID != ended.stated.originalTransactionID
+            && (group == ended.stated.group
+                || catalogue != nil && catalogue.grant(sameBy: product, and: transaction.productID))
             && status.isEntitling && !transaction.isWhollyRevoked && !transaction.isUpgraded
     }
 }

@@ -114,6 +114,7 @@ struct RunAuditor {
                 problems.add(BusinessCheck.name, error.reason)
             }
         }
+        checkOwnersAndEntitlements(manifest, counts, problems)
         countUndecided(&counts, problems)
         counts.corrections = audit.corrections
         counts.corrected = changed
@@ -162,6 +163,24 @@ struct RunAuditor {
             path: path + "/" + CorrectionCheck.name, head: manifest.ledgerHead)
         {
             problems.add(FileCheck.manifest, problem)
+        }
+    }
+
+    private func checkOwnersAndEntitlements(
+        _ manifest: ManifestRecord, _ counts: RunCounts, _ problems: RunProblems
+    ) {
+        do throws(UnreadableFile) {
+            try UnownedCheck(folder: path, manifest: manifest, problems: problems).check(
+                hasChangedTokens: counts.severities["identity"] != nil)
+        } catch {
+            problems.add(UnownedCheck.name, error.reason)
+        }
+        // Older reports lack it.
+        guard manifest.lists(EntitlementCheck.name) else { return }
+        do throws(UnreadableFile) {
+            try EntitlementCheck(folder: path, manifest: manifest, problems: problems).check()
+        } catch {
+            problems.add(EntitlementCheck.name, error.reason)
         }
     }
 

@@ -209,6 +209,10 @@ struct PageOpening {
         if reasons.isEmpty {
             part.element("p", "No row in scope was left without a verdict.")
         }
+        let unowned = SummarySections.unowned(summary)
+        if !unowned.isEmpty {
+            part.table(unowned, "Purchases whose owner is not known, and why", first: "reason")
+        }
         part.list(header.filters.map { "This was a partial run: only \($0)." })
         if let unasked = summary.conclusion.coverage?.unasked, unasked > 0 {
             part.element("p") { line in

@@ -104,6 +104,19 @@ extension ReportFile {
         }
     }
 
+    static let unowned = ReportFile(
+        name: "unowned.csv",
+        purpose: "purchases without a known owner, and what speaks for which customer; the program "
+            + "never decides",
+        mayBePacked: true
+    ) { source, file in
+        let table = Table.unowned(in: source.runID).stating(source.notice)
+        try file.write(table.csvHeader)
+        try source.record.forEachUnowned { purchase in
+            try file.append { table.appendCSV(purchase, to: &$0) }
+        }
+    }
+
     static let evidence = ReportFile(
         name: "evidence.jsonl",
         purpose: "every signed payload that a finding or correction rests on, exactly as received; "
@@ -269,6 +282,27 @@ extension Table where Record == EntitlementChange {
             ("original_transaction_id", { .text($0.originalTransactionID) }),
             ("ownership", { Cell($0.ownership) }),
             ("as_of", { Cell($0.asOf) }),
+        ])
+    }
+}
+
+extension Table where Record == UnownedPurchase {
+    /// Purchases without a known owner, a line for each customer for whom something speaks.
+    static func unowned(in runID: String) -> Table {
+        Table([
+            ("run_id", { _ in .own(runID) }),
+            ("app", { .text($0.bundleID) }),
+            ("environment", { .text($0.environment) }),
+            ("original_transaction_id", { .text($0.originalTransactionID) }),
+            ("transaction_id", { Cell($0.transactionID) }),
+            ("product_id", { Cell($0.productID) }),
+            ("reason", { .own($0.reason.rawValue) }),
+            ("customer_id", { Cell($0.customerID) }),
+            ("app_account_token", { Cell($0.appAccountToken) }),
+            ("apple_account_token", { Cell($0.appleAccountToken) }),
+            ("speaks_for", { Cell($0.speaksFor) }),
+            ("because", { Cell($0.because?.rawValue) }),
+            ("evidence", { Cell($0.evidence) }),
         ])
     }
 }

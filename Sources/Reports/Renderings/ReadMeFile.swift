@@ -204,6 +204,8 @@ extension ReportFile {
           not pass;
         - undecided.csv: which rows it lists, and for which reason (only the totals are held);
         - not_found.csv: everything but the ids, which discrepancies.jsonl lists too;
+        - unowned.csv: everything but the changed tokens, which discrepancies.jsonl lists too, and the
+          counts;
         - corrections.jsonl: "before", "reason", "actor", "host", "written_at";
         - when a payload of a tombstone was erased, and why;
         - summary.txt, report.html, discrepancies.xlsx, notifications.csv, entitlements.csv,

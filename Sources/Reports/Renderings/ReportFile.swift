@@ -75,7 +75,7 @@ struct ReportFile: Sendable {
         .summaryText, .page, .summaryJSON, .discrepancies, .discrepanciesCSV,
         .discrepanciesWorkbook, .notFound,
         .corrections, .correctionsCSV, .derivations, .undecided, .notifications, .entitlements,
-        .plan, .undo,
+        .unowned, .plan, .undo,
         .business, .businessCSV, .evidence,
         .readMe,
     ]

@@ -58,6 +58,7 @@ extension RunSummary {
             "tool_version": .string(header.toolVersion),
             "totals": totals.json,
             "undo_of": .text(undoOf),
+            "unowned": measures?.unowned.map { .counts($0, by: \.self) } ?? .null,
             "undecided_reasons": .counts(totals.undecided, by: \.rawValue),
         ]
         return .object(members.merging(notice) { own, _ in own })

@@ -35,6 +35,17 @@ extension ExclusionReason {
     }
 }
 
+extension UnownedPurchase.Reason {
+    /// The reason why the owner of a purchase is not known, in a few words.
+    var meaning: String {
+        switch self {
+        case .tokenChanged: "Apple signed another account token than the row has"
+        case .noToken: "the row has no account token, but others of the app have"
+        case .noCustomer: "the row has no customer, but others of the app have"
+        }
+    }
+}
+
 extension CorrectionFate {
     /// How a correction ended, in a few words.
     var meaning: String {

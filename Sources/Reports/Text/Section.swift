@@ -149,7 +149,8 @@ package enum SummaryText {
         let sections: [Section] = [
             SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
             SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
-            SummarySections.findings(summary), SummarySections.corrections(summary),
+            SummarySections.findings(summary), SummarySections.unowned(summary),
+            SummarySections.corrections(summary),
             SummarySections.money(summary.money), SummarySections.business(summary),
             SummarySections.calls(summary),
             SummarySections.evidence(summary), SummarySections.limits(summary),

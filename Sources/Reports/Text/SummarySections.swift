@@ -104,6 +104,20 @@ enum SummarySections {
         return section
     }
 
+    /// Counts the purchases whose owner is not known, by reason.
+    static func unowned(_ summary: RunSummary) -> Section {
+        var section = Section(
+            title: "OWNER UNKNOWN", headings: ["purchases", "why"], numbers: [1])
+        for reason in UnownedPurchase.Reason.allCases {
+            guard let purchases = summary.measures?.unowned?[reason.rawValue], purchases > 0 else {
+                continue
+            }
+            section.rows.append(
+                .init([reason.rawValue, purchases.grouped, reason.meaning + ": unowned.csv"]))
+        }
+        return section
+    }
+
     /// Kinds by severity, worst first, with how many are in each state.
     static func findings(_ summary: RunSummary) -> Section {
         let states = FindingState.allCases.filter { state in

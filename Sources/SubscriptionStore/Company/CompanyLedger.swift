@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Reconciliation
 package import Subscriptions
 
 /// The ledger of the books next to the one in the company's database.
@@ -91,8 +92,10 @@ extension SQLiteStore {
     private func adoptEntries(
         _ entries: [CompanyLedgerEntry], of company: CompanyLink
     ) async throws(StoreError) {
-        try await write("importing corrections of a run that was killed") { [naming] db in
-            let adoption = EntryAdoption(db: db, mapping: company.mapping, naming: naming)
+        try await write("importing corrections of a run that was killed") {
+            [naming, catalogue] db in
+            let adoption = EntryAdoption(
+                db: db, mapping: company.mapping, naming: naming, catalogue: catalogue)
             for entry in entries { try adoption.take(entry.ledgerEntry()) }
         }
     }
@@ -348,6 +351,8 @@ struct EntryAdoption {
     let db: Database
     let mapping: TableMapping
     let naming: EventNaming?
+    /// The catalogue by which events name entitlements.
+    let catalogue: ProductCatalogue?
 
     func take(_ entry: LedgerEntry) throws {
         let head = try Ledger(db: db).head()
@@ -355,9 +360,11 @@ struct EntryAdoption {
         try Ledger(db: db).adoptEntries(entry)
         // A declared break changes no row.
         guard entry.changes.table == .subscriptions else { return }
+        let outbox = OutboxWriter(db: db, naming: naming)
+        let last = try outbox.lastNote()
         try changeCopy(by: entry)
         try settlePlanned(entry)
-        try OutboxWriter(db: db, naming: naming).append(entry)
+        try outbox.append(entry, after: last, by: catalogue)
         if let undone = entry.undoOf { try RevertedCorrection(db: db, entry: undone).note() }
     }
 

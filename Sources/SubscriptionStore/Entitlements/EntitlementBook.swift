@@ -22,7 +22,7 @@ struct EntitlementBook {
     }
 
     /// The highest number that a note ever had.
-    private func lastNote() throws -> Int64 {
+    func lastNote() throws -> Int64 {
         try Int64.fetchOne(
             db.cachedStatement(
                 sql: "SELECT seq FROM sqlite_sequence WHERE name = 'trueup_entitlement_notes'"))
@@ -34,10 +34,16 @@ struct EntitlementBook {
     /// - Parameters:
     ///   - last: Only notes with higher numbers.
     ///   - limit: How many customers at most; `nil` for all.
+    ///   - change: Takes each entitlement that changed, with its end before and now.
     /// - Returns: How many customers were noted.
     /// - Throws: An error of the database.
     @discardableResult
-    func settle(after last: Int64, limit: Int?) throws -> Int {
+    func settle(
+        after last: Int64, limit: Int?,
+        _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void = {
+            _, _, _ in
+        }
+    ) throws -> Int {
         let noted = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
@@ -47,14 +53,19 @@ struct EntitlementBook {
         let remove = try db.cachedStatement(
             sql: "DELETE FROM trueup_entitlement_notes WHERE note = ?")
         for row in noted {
-            try update(row.requiredText(at: 1))
+            try update(row.requiredText(at: 1), change)
             try remove.execute(arguments: [row.integer(at: 0)])
         }
         return noted.count
     }
 
     /// Brings the entitlements of one customer up to date.
-    func update(_ customer: String) throws {
+    func update(
+        _ customer: String,
+        _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void = {
+            _, _, _ in
+        }
+    ) throws {
         var holdings = CustomerHoldings(subscriptions: try subscriptions(of: customer))
         let bought = try purchases(of: customer)
         holdings.purchases = bought.compactMap(\.purchase)
@@ -67,13 +78,16 @@ struct EntitlementBook {
             let next = StoredEntitlement(grant, of: customer)
             guard let known = stored.removeValue(forKey: next.key) else {
                 try write(next, over: nil)
+                change(next.key, nil, next.expiresDate)
                 continue
             }
             let outlasts = known.lastsLonger(than: next) && known.rests(onOneOf: unclear)
-            if !outlasts, known != next { try write(next, over: known) }
+            guard !outlasts, known != next else { continue }
+            try write(next, over: known)
+            change(next.key, known.expiresDate, next.expiresDate)
         }
         for known in stored.values where !known.rests(onOneOf: unclear) {
-            try end(known, holdings)
+            change(known.key, known.expiresDate, try end(known, holdings))
         }
     }
 
@@ -118,7 +132,11 @@ struct EntitlementBook {
     ///
     /// The end is when Apple signed the newest statement that is known. What rests on no statement at
     /// all has no end, and is deleted.
-    private func end(_ known: StoredEntitlement, _ holdings: CustomerHoldings) throws {
+    ///
+    /// - Returns: Its end; `nil` where it is deleted.
+    private func end(
+        _ known: StoredEntitlement, _ holdings: CustomerHoldings
+    ) throws -> Timestamp?? {
         let signed =
             holdings.subscriptions.filter {
                 $0.key.bundleID == known.key.bundleID && $0.key.environment == known.key.environment
@@ -127,20 +145,22 @@ struct EntitlementBook {
                 $0.bundleID == known.key.bundleID && $0.environment == known.key.environment
             }.compactMap(\.signedDate) + [known.signedDate].compactMap(\.self)
         guard let newest = signed.max() else {
-            return try db.cachedStatement(
+            try db.cachedStatement(
                 sql: """
                     DELETE FROM trueup_entitlements WHERE bundle_id = ? AND environment = ?
                         AND customer_id = ? AND entitlement = ?
                     """
             ).execute(arguments: known.key.arguments)
+            return nil
         }
         var ended = known
         ended.expiresDate = min(known.expiresDate ?? newest, newest)
         ended.gracePeriodExpiresDate = nil
         ended.willRenew = false
-        guard ended != known else { return }
+        guard ended != known else { return .some(known.expiresDate) }
         ended.signedDate = newest
         try write(ended, over: known)
+        return .some(ended.expiresDate)
     }
 
     /// Deletes the changes of a customer, and the ended entitlements of one who has no row any more.

@@ -117,6 +117,11 @@ struct EvidenceErasure {
                 JOIN trueup_runs AS r ON r.run_seq = u.run_seq WHERE \(isOfKeys)
                 UNION SELECT r.run_id FROM trueup_run_not_found AS u
                 JOIN trueup_runs AS r ON r.run_seq = u.run_seq WHERE \(isOfKeys)
+                UNION SELECT r.run_id FROM trueup_unowned AS u
+                JOIN trueup_runs AS r ON r.run_seq >= u.since_run
+                    AND ifnull(r.run_seq < u.until_run, 1)
+                    AND json_extract(r.measures, '$.unowned') IS NOT NULL
+                WHERE \(isOfKeys)
                 """), arguments: arguments(keys))
     }
 
@@ -300,6 +305,7 @@ extension SQLiteStore {
         try await write(doing) { db in
             try RefundReads.forget(customerID, inAppsOf: keys, db)
             try EntitlementBook(db: db, catalogue: nil).forgetUnlessStored(customerID)
+            try UnownedLines(db: db).forget(customerID)
         }
         try await overwriteOldPages(doing)
         return count

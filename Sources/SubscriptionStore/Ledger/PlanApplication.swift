@@ -1,4 +1,5 @@
 import GRDB
+import Reconciliation
 package import Subscriptions
 import Synchronization
 
@@ -13,6 +14,8 @@ struct PlanApplication {
     let now: Timestamp
     /// Names the event of each correction; `nil` when no events are sent.
     let naming: EventNaming?
+    /// The catalogue by which events name entitlements.
+    let catalogue: ProductCatalogue?
     var part = Part.wholePlan
     /// The company's own table, where `subscriptions` is a copy of it.
     var company: CompanyUnit?
@@ -20,7 +23,7 @@ struct PlanApplication {
 
     init(
         db: Database, run: RunReference, header: RunHeader, plan: String, now: Timestamp,
-        naming: EventNaming?, part: Part = .wholePlan
+        naming: EventNaming?, catalogue: ProductCatalogue?, part: Part = .wholePlan
     ) {
         self.db = db
         self.run = run
@@ -28,6 +31,7 @@ struct PlanApplication {
         self.plan = plan
         self.now = now
         self.naming = naming
+        self.catalogue = catalogue
         self.part = part
     }
 
@@ -153,6 +157,8 @@ struct PlanApplication {
                 insteadOf: correction)
             guard other != nil else { return .heldBack }
         }
+        let outbox = OutboxWriter(db: db, naming: naming)
+        let last = try outbox.lastNote()
         let change = RowChange(db: db, correction: correction, now: now)
         let fate = try change.make()
         guard fate == .applied else { return fate }
@@ -164,7 +170,7 @@ struct PlanApplication {
             rowVersion: try change.versionNow(), accessContinuesBy: other, at: now)
         known.head = (entry.number, entry.hash)
         try company?.append(entry)
-        try OutboxWriter(db: db, naming: naming).append(entry)
+        try outbox.append(entry, after: last, by: catalogue)
         if let undone = correction.undoOf {
             try RevertedCorrection(db: db, entry: undone).note()
         }
@@ -336,14 +342,15 @@ extension SQLiteStore {
         progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) async throws(StoreError) -> PlanSeal {
         let doing = "sealing the plan of the run \(run.runID)"
-        let sealed = try await read(doing) { db in
-            let reference = try RunReference(run, in: pass, db)
-            let reader = PlanReader(db: db)
-            if let known = try reader.seal(ofRun: reference.sequence) { return (known, true) }
-            return (try reader.computeSeal(of: reference, header: run, progress), false)
+        let known = try await read(doing) { db in
+            try PlanReader(db: db).seal(ofRun: RunReference(run, in: pass, db).sequence)
         }
-        guard !sealed.1 else { return sealed.0 }
-        let seal = sealed.0
+        if let known { return known }
+        try await linkByEntitlement(pass)
+        let seal = try await read(doing) { db in
+            try PlanReader(db: db).computeSeal(
+                of: RunReference(run, in: pass, db), header: run, progress)
+        }
         try await write(doing) { db in
             let reference = try RunReference(run, in: pass, db)
             try db.execute(
@@ -467,11 +474,12 @@ extension SQLiteStore {
         var size = company == nil ? min(limit, correctionBatch.withLock { $0.rows }) : limit
         // Halves of a refused batch, and what is refused of it one by one.
         for _ in 0...(limit &+ Int.bitWidth) {
-            let attempt = try await writeOrUndo(doing) { [naming, company, size] db in
+            let attempt = try await writeOrUndo(doing) {
+                [naming, company, catalogue, size] db in
                 let began = ContinuousClock.now
                 let takenUp = try PlanApplication(
                     db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                    now: now, naming: naming, part: part
+                    now: now, naming: naming, catalogue: catalogue, part: part
                 ).apply(limit: size, to: company)
                 return (takenUp, began.duration(to: .now))
             }

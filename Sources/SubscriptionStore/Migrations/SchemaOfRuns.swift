@@ -336,6 +336,39 @@ extension Schema {
             PRIMARY KEY (run_seq, bundle_id, environment, original_transaction_id)
         ) WITHOUT ROWID;
 
+        -- Purchases whose owner is not known, a line for each customer for whom something speaks.
+        -- Listed by the reports of the runs from `since_run` on, before `until_run`. `listed_by`: the
+        -- table of the row, or `findings`; `key_id`: the row's id there.
+        CREATE TABLE trueup_unowned (
+            line INTEGER PRIMARY KEY,
+            listed_by TEXT NOT NULL,
+            bundle_id TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            key_id TEXT NOT NULL,
+            original_transaction_id TEXT NOT NULL,
+            transaction_id TEXT,
+            product_id TEXT,
+            reason TEXT NOT NULL,
+            customer_id TEXT,
+            app_account_token TEXT,
+            apple_account_token TEXT,
+            speaks_for TEXT,
+            because TEXT,
+            evidence TEXT,
+            since_run INTEGER NOT NULL,
+            until_run INTEGER
+        );
+        CREATE INDEX trueup_unowned_open ON trueup_unowned (
+            listed_by, bundle_id, environment, key_id) WHERE until_run IS NULL;
+        CREATE INDEX trueup_unowned_by_subscription ON trueup_unowned (
+            bundle_id, environment, original_transaction_id);
+        CREATE INDEX trueup_unowned_gone ON trueup_unowned (until_run)
+            WHERE until_run IS NOT NULL;
+        CREATE INDEX trueup_unowned_by_customer ON trueup_unowned (customer_id)
+            WHERE customer_id IS NOT NULL;
+        CREATE INDEX trueup_unowned_by_speaker ON trueup_unowned (speaks_for)
+            WHERE speaks_for IS NOT NULL;
+
         -- `decision`: by which the finding is reported as acknowledged.
         CREATE TABLE trueup_run_findings (
             run_seq INTEGER NOT NULL,

@@ -1,4 +1,5 @@
 import GRDB
+import Reconciliation
 package import Subscriptions
 
 /// Puts an event into the outbox, inside the transaction that changes the row and writes the
@@ -8,13 +9,41 @@ struct OutboxWriter {
     /// `nil` when no events are sent.
     let naming: EventNaming?
 
+    /// The last note about a customer, to be asked before a row is changed; `nil` when no events are
+    /// sent.
+    func lastNote() throws -> Int64? {
+        try naming == nil ? nil : EntitlementBook(db: db, catalogue: nil).lastNote()
+    }
+
     /// Writes the event of an entry that was just appended.
-    func append(_ entry: LedgerEntry) throws {
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - last: The last note about a customer before the row was changed.
+    ///   - catalogue: What each product grants.
+    /// - Throws: An error of the database.
+    func append(
+        _ entry: LedgerEntry, after last: Int64?, by catalogue: ProductCatalogue?
+    ) throws {
         guard let naming else { return }
         let row = try self.row(of: entry.subscription)
         guard let event = naming.event(of: entry, leaving: row) else { return }
+        var access = AccessChange()
+        access.isByCatalogue = catalogue != nil
+        access.entitlements = row?.productID.map(catalogue.entitlements(of:)) ?? []
+        if let last {
+            try EntitlementBook(db: db, catalogue: catalogue).settle(after: last, limit: nil) {
+                guard $0.bundleID == entry.subscription.bundleID,
+                    $0.environment == entry.subscription.environment
+                else { return }
+                access.note($0.entitlement, from: $1, to: $2, at: entry.writtenAt)
+            }
+        }
+        for list in [\AccessChange.gained, \AccessChange.extended, \AccessChange.lost] {
+            access[keyPath: list].sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        }
         let message = EventMessage(
-            event: event, entry: entry, row: row, purchase: try purchase(of: entry),
+            event: event, entry: entry, row: row, purchase: try purchase(of: entry), access: access,
             restored: try lastRestore())
         try db.cachedStatement(
             sql: """

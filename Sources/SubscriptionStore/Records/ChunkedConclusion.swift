@@ -360,7 +360,8 @@ struct ConclusionTally: Sendable {
     let leavesPlanOpen: Bool
 
     init(
-        of run: RunReference, header: RunHeader, _ conclusion: RunConclusion, _ db: Database
+        of run: RunReference, header: RunHeader, _ conclusion: RunConclusion,
+        unowned: [String: Int]?, _ db: Database
     ) throws {
         let rows = try Row.fetchAll(
             db,
@@ -390,7 +391,7 @@ struct ConclusionTally: Sendable {
         control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
         let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
         measures = try StoredJSON.encode(
-            RunMeasures(delivery: delivery, effort: conclusion.effort))
+            RunMeasures(delivery: delivery, effort: conclusion.effort, unowned: unowned))
         leavesPlanOpen =
             try Bool.fetchOne(
                 db,

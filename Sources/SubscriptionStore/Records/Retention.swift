@@ -62,6 +62,7 @@ struct Retention {
             return true
         }
         if try EntitlementChanges(db: db).deleteSome(ofRun: sequence) { return true }
+        if try UnownedLines(db: db).deleteSome(goneBy: sequence) { return true }
         if try deletePassLists(ofRun: sequence) { return true }
         try db.execute(
             sql: "UPDATE trueup_runs SET lists_deleted_at = ? WHERE run_seq = ?",

@@ -223,8 +223,9 @@ extension SQLiteStore {
         if let first = try await read(doing, findings.first) {
             try await inChunks(doing, from: first, findings.report)
         }
+        let unowned = try await listUnowned(of: reference, run)
         let tally = try await read(doing) { db in
-            try ConclusionTally(of: reference, header: run, conclusion, db)
+            try ConclusionTally(of: reference, header: run, conclusion, unowned: unowned, db)
         }
         var concluded = conclusion
         if let ended { concluded.ended = ended() }

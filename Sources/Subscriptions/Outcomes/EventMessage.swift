@@ -8,17 +8,21 @@ package struct EventMessage: Hashable, Sendable {
     private let row: LocalSubscription?
     /// The one-time purchase as the correction left it; `nil` when the entry is about none.
     private let purchase: LocalTransaction?
+    /// The change of what the customer may use.
+    private let access: AccessChange
     /// When it was last noticed that the ledger had gone back; `nil` where it never did.
     private let restored: Timestamp?
 
     package init(
         event: BillingEvent, entry: LedgerEntry, row: LocalSubscription?,
-        purchase: LocalTransaction? = nil, restored: Timestamp? = nil
+        purchase: LocalTransaction? = nil, access: AccessChange = AccessChange(),
+        restored: Timestamp? = nil
     ) {
         self.event = event
         self.entry = entry
         self.row = row
         self.purchase = purchase
+        self.access = access
         self.restored = restored
     }
 
@@ -47,8 +51,12 @@ package struct EventMessage: Hashable, Sendable {
 
     /// Says so when the customer keeps access by another subscription: a receiver that ends the
     /// service because of this event alone would lock out a customer who still pays.
+    ///
+    /// Not where the other subscription grants only a part of what ends.
     private var members: [String: CanonicalJSON] {
-        guard let other = entry.accessContinuesBy else { return requiredMembers }
+        guard let other = entry.accessContinuesBy, !access.endsByCatalogue else {
+            return requiredMembers
+        }
         return requiredMembers.merging([
             "access_continues": .boolean(true), "access_continues_by": .string(other),
         ]) { $1 }
@@ -72,6 +80,10 @@ package struct EventMessage: Hashable, Sendable {
             "subscription": row.map(Self.state) ?? .null,
             "kinds": .array(entry.kinds.map { .string($0.rawValue) }),
             "reason": .string(entry.reason),
+            "entitlement_ids": .names(access.entitlements),
+            "access_gained": .names(access.gained),
+            "access_extended": .names(access.extended),
+            "access_lost": .names(access.lost),
             "evidence": .string(entry.evidence.hexadecimal),
             "evidence_renewal": .text(entry.evidenceRenewal?.hexadecimal),
             "ledger_entry": .integer(entry.number),
@@ -89,6 +101,56 @@ package struct EventMessage: Hashable, Sendable {
                 uniqueKeysWithValues: SubscriptionField.allCases.map { field in
                     (field.rawValue, row.value(of: field).json)
                 }))
+    }
+}
+
+extension CanonicalJSON {
+    fileprivate static func names(_ names: [String]) -> CanonicalJSON {
+        .array(names.map(CanonicalJSON.string))
+    }
+}
+
+/// A change of what a customer may use, over everything that they hold in the app.
+///
+/// By the stored entitlements before and after it, so that each change is told once, with the correction
+/// that made it, however many rows grant the same.
+package struct AccessChange: Hashable, Sendable {
+    /// The entitlements that the row's product grants.
+    package var entitlements: [String] = []
+    /// Those that the customer could not use before, and can now.
+    package var gained: [String] = []
+    /// Those that the customer could use before, and longer now.
+    package var extended: [String] = []
+    /// Those that the customer could use before, and can no longer.
+    package var lost: [String] = []
+    /// Whether the company says what its products grant; otherwise each product is an entitlement.
+    package var isByCatalogue = false
+
+    package init() {}
+
+    /// Whether the customer loses something that the company lists.
+    var endsByCatalogue: Bool { isByCatalogue && !lost.isEmpty }
+
+    /// Notes that an entitlement's end changed; `nil` is for life.
+    package mutating func note(
+        _ entitlement: String, from before: Timestamp??, to after: Timestamp??, at now: Timestamp
+    ) {
+        let (was, isOpen) = (Self.isOpen(before, at: now), Self.isOpen(after, at: now))
+        switch (was, isOpen) {
+        case (false, true): gained.append(entitlement)
+        case (true, false): lost.append(entitlement)
+        case (true, true):
+            if Self.end(after) > Self.end(before) { extended.append(entitlement) }
+        case (false, false): break
+        }
+    }
+
+    private static func isOpen(_ end: Timestamp??, at now: Timestamp) -> Bool {
+        end.map { $0.map { $0 > now } ?? true } ?? false
+    }
+
+    private static func end(_ end: Timestamp??) -> Int64 {
+        end.map { $0?.unixMilliseconds ?? .max } ?? .min
     }
 }
 

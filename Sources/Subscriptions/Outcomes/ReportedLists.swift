@@ -109,6 +109,55 @@ package struct EntitlementChange: Hashable, Sendable {
     }
 }
 
+/// A purchase whose owner is not known, with one customer for whom something speaks.
+///
+/// The program never decides which customer it is.
+package struct UnownedPurchase: Hashable, Sendable {
+    package var bundleID: String
+    package var environment: String
+    package var originalTransactionID: String
+    /// Of a one-time purchase; `nil` for a subscription.
+    package var transactionID: String?
+    package var productID: String?
+    package var reason: Reason
+    /// The customer as the row states it.
+    package var customerID: String?
+    package var appAccountToken: String?
+    /// The token that Apple signed, where that is another one.
+    package var appleAccountToken: String?
+    /// The customer of other rows that have something in common with this one.
+    package var speaksFor: String?
+    package var because: Hint?
+    /// The payload with Apple's token.
+    package var evidence: EvidenceDigest?
+
+    package init(
+        bundleID: String, environment: String, originalTransactionID: String, reason: Reason
+    ) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.originalTransactionID = originalTransactionID
+        self.reason = reason
+    }
+
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// Apple signed another token than the row has.
+        case tokenChanged = "token_changed"
+        /// The row has no account token.
+        case noToken = "no_token"
+        /// The row has a token, but no customer.
+        case noCustomer = "no_customer"
+    }
+
+    /// A reason why something speaks for a customer.
+    package enum Hint: String, Hashable, Sendable {
+        /// A row of this customer has the same account token; of a changed token, Apple's.
+        case sameToken = "same_token"
+        /// Apple states the same Apple Account for a row of this customer.
+        case sameAppleAccount = "same_apple_account"
+    }
+}
+
 /// A row that was not checked.
 package struct UndecidedRow: Hashable, Sendable {
     package var key: SubscriptionKey

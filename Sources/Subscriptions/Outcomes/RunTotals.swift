@@ -120,10 +120,16 @@ package struct RunMeasures: Hashable, Sendable, Codable {
     package var delivery: DeliveryDelays?
     /// `nil` for runs of earlier versions, which did not measure it, and for runs in tests.
     package var effort: CallEffort?
+    /// Purchases whose owner is not known, by `UnownedPurchase.Reason`; `nil` where the run did not look
+    /// for them.
+    package var unowned: [String: Int]?
 
-    package init(delivery: DeliveryDelays? = nil, effort: CallEffort? = nil) {
+    package init(
+        delivery: DeliveryDelays? = nil, effort: CallEffort? = nil, unowned: [String: Int]? = nil
+    ) {
         self.delivery = delivery
         self.effort = effort
+        self.unowned = unowned
     }
 }
 

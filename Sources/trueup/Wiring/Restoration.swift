@@ -213,6 +213,7 @@ private struct DeclaringRun: RunRecord {
     func forEachNotFound(_ body: (NotFoundAccount) throws -> Void) throws {}
     func forEachNotification(_ body: (NotificationAudit) throws -> Void) throws {}
     func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {}
+    func forEachUnowned(_ body: (UnownedPurchase) throws -> Void) throws {}
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {}
     func forEachEarlierRun(since first: Timestamp, _ body: (EarlierRun) throws -> Void) throws {}
 }

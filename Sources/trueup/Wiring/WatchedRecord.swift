@@ -95,6 +95,13 @@ final class WatchedRecord: RunRecord {
         }
     }
 
+    func forEachUnowned(_ body: (UnownedPurchase) throws -> Void) throws {
+        try record.forEachUnowned {
+            try body($0)
+            count()
+        }
+    }
+
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
         try record.forEachEvidence {
             try body($0)

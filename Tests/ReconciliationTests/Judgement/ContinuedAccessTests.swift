@@ -135,6 +135,36 @@ import Testing
         }
     }
 
+    /// Another group may grant the same: `pro` by the month, and `pro` in a bundle.
+    @Test func `goes on by another group that grants an entitlement of it`() throws {
+        let bundle = newer {
+            $0.transaction.subscriptionGroupID = "another"
+            $0.subscriptionGroupID = "another"
+            $0.transaction.productID = "bundle"
+        }
+        let product = try #require(Sample.row().productID)
+        func continued(
+            _ grants: [String], isHeld: Bool = true, onlyKinds: Set<FindingKind>? = nil
+        ) -> [RowOutcome] {
+            let catalogue = ProductCatalogue(products: [
+                product: CatalogueProduct(grants: ["pro", "archive"]),
+                "bundle": CatalogueProduct(grants: grants),
+            ])
+            return outcomes(
+                ended: .expired, beside: bundle, isHeld: isHeld,
+                policy: Sample.policy {
+                    $0.catalogue = catalogue
+                    if let onlyKinds { $0.onlyKinds = onlyKinds }
+                })
+        }
+        #expect(continued(["pro"])[0].corrections.map(\.continuedBy) == [["3000"]])
+        #expect(continued(["coins"])[0].corrections.map(\.continuedBy) == [[]])
+        #expect(continued([])[0].corrections.map(\.continuedBy) == [[]])
+        let inserted = continued(["archive"], isHeld: false)
+        #expect(inserted.map { $0.corrections.map(\.continuedBy) } == [[["3000"]], [[]]])
+        try expectHeldBack(continued(["pro"], isHeld: false, onlyKinds: [.accessUnpaid])[0])
+    }
+
     @Test func `other corrections of the id go on`() {
         let outcome = outcomes(ended: .expired, beside: newer(), ours: 3)[0]
         #expect(outcome.corrections.map(\.kinds) == [[.status]])

@@ -174,10 +174,29 @@ enum Samples {
                     until: nil, graceUntil: nil, originalTransactionID: "2000000000000002",
                     productID: "gold.life", willRenew: nil, asOf: nil, ownership: nil),
             ],
+            unowned: unowned,
             evidence: [
                 SignedPayload(
                     digest: EvidenceDigest(hexadecimal: try sha256("a.b.c")), jws: "a.b.c")
             ])
+    }
+
+    private static var unowned: [UnownedPurchase] {
+        var changed = UnownedPurchase(
+            bundleID: app.bundleID, environment: app.environment.rawValue,
+            originalTransactionID: "2000000000000001", reason: .tokenChanged)
+        changed.productID = "gold.monthly"
+        changed.customerID = "=customer-1"
+        changed.appAccountToken = "token-1"
+        changed.appleAccountToken = "token-2"
+        changed.speaksFor = "customer-2"
+        changed.because = .sameToken
+        changed.evidence = EvidenceDigest(hexadecimal: digest)
+        var coins = UnownedPurchase(
+            bundleID: app.bundleID, environment: app.environment.rawValue,
+            originalTransactionID: "2000000000000090", reason: .noToken)
+        coins.transactionID = "2000000000000091"
+        return [changed, coins]
     }
 
     /// The plan of a run as the store would have sealed it, made by a check before it.

@@ -11,6 +11,7 @@ struct StoredRun: RunRecord {
     var notFound: [NotFoundAccount] = []
     var notifications: [NotificationAudit] = []
     var entitlements: [EntitlementChange] = []
+    var unowned: [UnownedPurchase] = []
     var evidence: [SignedPayload] = []
     var earlier: [EarlierRun] = []
 
@@ -61,6 +62,10 @@ struct StoredRun: RunRecord {
 
     func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {
         for change in entitlements { try body(change) }
+    }
+
+    func forEachUnowned(_ body: (UnownedPurchase) throws -> Void) throws {
+        for purchase in unowned { try body(purchase) }
     }
 
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {

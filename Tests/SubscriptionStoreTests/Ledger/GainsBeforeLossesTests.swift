@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 import SubscriptionStore
 import Subscriptions
 import Testing
@@ -119,6 +120,60 @@ import Testing
         try await next.stage(loss("1"))
         try await next.apply()
         #expect(try statuses(database) == ["1": "2", "9": "1"])
+    }
+
+    /// Under another Apple Account, so that no answer shows both.
+    @Test func `a gain of the same entitlement under another account comes first`() async throws {
+        let database = try TemporaryDatabase()
+        let catalogue = ProductCatalogue(products: [
+            "month": CatalogueProduct(grants: ["pro", "hd"]),
+            "bundle": CatalogueProduct(grants: ["pro"]),
+            "coins": CatalogueProduct(grants: ["coins"]),
+        ])
+        func row(
+            _ id: String, _ product: String, status: Int, _ customer: String = "a"
+        ) -> LocalSubscription {
+            var row = subscription(id, status: status, customer: customer)
+            row.productID = product
+            row.expiresDate = Timestamp(unixMilliseconds: 9_000_000_000_000)
+            return row
+        }
+        let store = try SQLiteStore.open(
+            at: database.path, access: .readWrite, naming: Self.everything, catalogue: catalogue)
+        try store.load([
+            row("1", "month", status: 1), row("2", "month", status: 1, "b"),
+            row("5", "coins", status: 2), row("9", "bundle", status: 2),
+        ])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"), drift("2"), gain("5"), gain("9"))
+        try await night.apply()
+        let entries = try await night.conclude().entries()
+        #expect(entries.map(\.subscription.originalTransactionID) == ["9", "1", "2", "5"])
+        #expect(entries.map(\.accessContinuesBy) == [nil, "9", nil, nil])
+        let told = try await messages(store)
+        #expect(told.map { $0["access_gained"] as? [String] } == [[], [], [], ["coins"]])
+        #expect(told.map { $0["access_lost"] as? [String] } == [[], ["hd"], ["hd", "pro"], []])
+        #expect(told.first?["entitlement_ids"] as? [String] == ["pro"])
+        // The other one grants a part of what ends, so access does not simply continue.
+        #expect(told.allSatisfy { $0["access_continues"] == nil })
+    }
+
+    @Test func `a loss waits where the gain under another account is refused`() async throws {
+        let database = try TemporaryDatabase()
+        func row(_ id: String, status: Int) -> LocalSubscription {
+            var row = subscription(id, status: status, customer: "a")
+            row.productID = "month"
+            return row
+        }
+        let store = try store(database, [row("1", status: 1), row("9", status: 2)])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"), gain("9"))
+        try await store.sealPlan(of: night.pass, run: night.run)
+        try database.execute(
+            "UPDATE subscriptions SET auto_renew_status = 0 WHERE original_transaction_id = '9'")
+        try await night.apply()
+        #expect(try statuses(database) == ["1": "1", "9": "2"])
+        #expect(try await night.conclude().fates() == [.heldBack, .stale])
     }
 
     @Test func `another customer's row gives no access`() async throws {

@@ -1,0 +1,130 @@
+import GRDB
+import Reconciliation
+import Subscriptions
+
+/// Finds losses of a plan whose customer gains the same entitlement by another correction of the plan.
+///
+/// A judgement sees the subscriptions of one Apple Account. A customer may have another account, in whose
+/// answer the gain was found. Both are linked as `LinkedCorrections` needs it: the gain is written first,
+/// and the loss only if the gain is stored.
+struct EntitlementLinks {
+    let db: Database
+    let passID: Int64
+    let catalogue: ProductCatalogue?
+
+    /// A loss, and the subscriptions by which access continues.
+    struct Link: Sendable {
+        let correction: Int64
+        let key: SubscriptionKey
+        let before: [String]
+        let gains: [String]
+    }
+
+    /// The links that are missing; none for a run that applies a stored plan or reverts a run.
+    func missing() throws -> [Link] {
+        let isApplication = try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_applications WHERE pass_id = ?)",
+            arguments: [passID])
+        guard isApplication == false else { return [] }
+        let losses = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(PlanApplication.StoredCorrection.columns) FROM trueup_pass_corrections AS c
+                    INDEXED BY trueup_pass_corrections_planned
+                WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                    AND c.target = 'update' AND c.undo_of IS NULL
+                    AND (instr(c.kinds, '\(FindingKind.accessUnpaid.rawValue)') > 0
+                        OR instr(c.kinds, '\(FindingKind.revocationMissed.rawValue)') > 0)
+                """, arguments: [passID])
+        var links: [Link] = []
+        while let row = try losses.next() {
+            let loss = try PlanApplication.StoredCorrection(row)
+            guard loss.correction.endsAccess else { continue }
+            let known = loss.correction.continuedBy
+            let gains = try self.gains(insteadOf: loss.correction.subscription)
+                .filter { !known.contains($0) }
+            guard !gains.isEmpty else { continue }
+            links.append(
+                Link(
+                    correction: loss.id, key: loss.correction.subscription, before: known,
+                    gains: gains))
+        }
+        return links
+    }
+
+    /// Subscriptions of the customer that give an entitlement of this one by the same plan.
+    private func gains(insteadOf key: SubscriptionKey) throws -> [String] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT ended.product_id, other.product_id, other.original_transaction_id
+                    FROM subscriptions AS ended
+                    CROSS JOIN subscriptions AS other INDEXED BY subscriptions_by_customer
+                        ON other.customer_id = ended.customer_id
+                    WHERE ended.bundle_id = ?1 AND ended.environment = ?2
+                        AND ended.original_transaction_id = ?3
+                        AND nullif(ended.customer_id, '') IS NOT NULL
+                        AND other.bundle_id = ?1 AND other.environment = ?2
+                        AND other.original_transaction_id <> ?3
+                    ORDER BY other.original_transaction_id
+                    """), arguments: key.arguments)
+        return try rows.compactMap { row in
+            let other = SubscriptionKey(
+                bundleID: key.bundleID, environment: key.environment,
+                originalTransactionID: row.requiredText(at: 2))
+            guard let gain = try gain(of: other) else { return nil }
+            var product = row.text(at: 1)
+            if case .text(let next)? = gain.changes.ofSubscription[.productID]?.after {
+                product = next
+            }
+            return catalogue.grant(sameBy: row.text(at: 0), and: product)
+                ? other.originalTransactionID : nil
+        }
+    }
+
+    /// The planned correction of a subscription that gives access.
+    private func gain(of key: SubscriptionKey) throws -> PlannedCorrection? {
+        let planned = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(PlanApplication.StoredCorrection.columns)
+                    FROM trueup_pass_corrections AS c
+                    WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                        AND c.bundle_id = ? AND c.environment = ?
+                        AND c.original_transaction_id = ?
+                    """), arguments: [passID] + key.arguments)
+        return try planned.map { try PlanApplication.StoredCorrection($0).correction }
+            .first { $0.undoOf == nil && $0.givesAccess }
+    }
+
+    func write(_ links: [Link]) throws {
+        for link in links {
+            let others = link.before + link.gains
+            try db.cachedStatement(
+                sql: "UPDATE trueup_pass_corrections SET continued_by = ? WHERE correction_id = ?"
+            ).execute(arguments: [TextList.encode(others), link.correction])
+            for other in link.gains {
+                try db.cachedStatement(
+                    sql: "INSERT OR IGNORE INTO trueup_pass_continuations VALUES (?, ?, ?, ?, ?)"
+                ).execute(arguments: [passID] + link.key.arguments + [other])
+            }
+        }
+    }
+}
+
+extension SQLiteStore {
+    /// Links losses and gains of a plan that is not sealed yet.
+    func linkByEntitlement(_ pass: OpenPass) async throws(StoreError) {
+        let doing = "ordering the corrections of a plan"
+        let links = try await read(doing) { [catalogue] db in
+            try EntitlementLinks(db: db, passID: pass.passID, catalogue: catalogue).missing()
+        }
+        for start in stride(from: 0, to: links.count, by: StoreLimits.correctionsPerChunk) {
+            let part = Array(links[start...].prefix(StoreLimits.correctionsPerChunk))
+            try await write(doing) { [catalogue] db in
+                try EntitlementLinks(db: db, passID: pass.passID, catalogue: catalogue)
+                    .write(part)
+            }
+        }
+    }
+}
