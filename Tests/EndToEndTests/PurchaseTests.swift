@@ -229,7 +229,9 @@ import Testing
             try forge(forged)
             try forged.rehashLedger(from: 1)
             try forged.relink(from: 1)
-            let result = try place.run("verify", forged.directory.path)
+            let result = try place.run(
+                "verify", forged.directory.path, "--trusted-root",
+                place.simulator.ready.rootFile)
             return result.status == 0 ? "intact" : result.output + result.errors
         }
         func line(_ action: String, in reports: ForgedReports) throws -> Int {

@@ -48,12 +48,12 @@ struct QueryPlan {
     /// Columns of which a value names one row, or the few of one subscription, customer or payload.
     private static let naming: Set<String> = [
         "account", "access_continues_by", "apple_value", "continued_by", "correction_id",
-        "customer",
-        "customer_id", "digest", "entry", "evidence", "finding_id", "finding_seq", "hash", "key_id",
+        "customer", "customer_id", "digest", "entry", "evidence", "finding_id", "finding_seq",
+        "hash", "key_id",
         "ledger_entry", "notification_uuid", "original_transaction_id",
-        "outcome_original_transaction_id", "rowid", "speaks_for", "transaction_id", "true_original",
-        "undo_of",
-        "web_order_line_item_id",
+        "outcome_original_transaction_id", "owner", "rowid", "speaks_for", "transaction_id",
+        "true_original",
+        "undo_of", "web_order_line_item_id",
     ]
 
     private struct Step {
