@@ -65,14 +65,14 @@
 
         @Test func `lasts as long as its holder says so`() throws {
             let live = try LiveCompany()
-            let first = try leases(live, "first", lifetime: 300)
+            let first = try leases(live, "first", lifetime: 3000)
             let held = try first.take([one], job: "nightly")
-            _ = try live.service.run("SELECT pg_sleep(0.2)", [])
+            _ = try live.service.run("SELECT pg_sleep(2)", [])
             #expect(try first.renew(held).isEmpty)
-            _ = try live.service.run("SELECT pg_sleep(0.2)", [])
+            _ = try live.service.run("SELECT pg_sleep(2)", [])
             let second = try leases(live, "second")
             #expect(throws: StoreError.self) { try second.take([one], job: "nightly") }
-            _ = try live.service.run("SELECT pg_sleep(0.4)", [])
+            _ = try live.service.run("SELECT pg_sleep(4)", [])
             #expect(try second.take([one], job: "nightly").map(\.number) == [2])
             #expect(try first.renew(held) == held)
         }
