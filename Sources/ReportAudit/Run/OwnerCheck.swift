@@ -188,16 +188,26 @@ struct EntitlementCheck {
     }
 
     private static func problem(of record: CSVRecord) -> String? {
-        /// Empty is for life.
+        /// Empty is for life. A time that Apple signed beyond the year 9999, or before 0, is written
+        /// with a sign; it is after, or before, all others.
         func end(_ column: String) -> Int64? {
             guard let text = record[column], !text.isEmpty else { return .max }
-            return Timestamp(rfc3339: text)?.unixMilliseconds
+            guard let sign = text.first, sign == "+" || sign == "-" else {
+                return Timestamp(rfc3339: text)?.unixMilliseconds
+            }
+            guard text.wholeMatch(of: /.[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/) != nil else {
+                return nil
+            }
+            return sign == "+" ? .max - 1 : .min
         }
         guard let before = end("expires_date_before"), let after = end("expires_date") else {
             return "one of its dates is not a time"
         }
+        // How two such times differ is not compared.
+        let areSigned = before == after && (before == .max - 1 || before == .min)
         let change =
             switch record["change"] {
+            case "longer" where areSigned, "shorter" where areSigned: true
             case "new": record["expires_date_before"]?.isEmpty == true
             case "longer": before < after
             case "shorter": before > after
