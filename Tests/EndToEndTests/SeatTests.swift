@@ -108,12 +108,14 @@ import Testing
         }
 
         /// What a check at the present time would correct.
+        ///
+        /// A notification of the same second may not have been sent yet, which is a finding of its own.
         func plannedKinds() throws -> [String] {
             let check = try place.run(["check", "nightly"])
             #expect([0, 2].contains(check.status), "\(check.output)\(check.errors)")
             return try place.reportLines("discrepancies.jsonl").compactMap {
                 $0["kind"] as? String
-            }.filter { $0 != "seat_member" }.sorted()
+            }.filter { !["seat_member", "notification_missed"].contains($0) }.sorted()
         }
 
         func corrections() throws -> Int { try place.reportLines("corrections.jsonl").count }
