@@ -474,7 +474,7 @@ extension RequestState {
         case .rateLimited, .postponed: break
         case .quotaUsedUp: guard end - now > Self.shortestReportedWait else { return }
         case .slowTurn:
-            // Whoever comes later waits for a later turn; the run continues the first.
+            // A later request waits for a later turn; the run continues the first.
             guard end - now > Self.shortestReportedWait, reportedWaits[endpoint] == nil else {
                 return
             }

@@ -130,7 +130,7 @@ package final class PostgresBooks: Sendable {
 
     /// Who writes the books from another machine now.
     ///
-    /// - Returns: Who, and since when; `nil` for nobody.
+    /// - Returns: Who, and since when; `nil` if it is free.
     /// - Throws: `StoreError` where no one answers.
     package func holderElsewhere() throws(StoreError) -> (holder: String, since: Timestamp?)? {
         try keeper.withLock { keeper throws(StoreError) in

@@ -16,7 +16,7 @@
         /// - Parameters:
         ///   - address: Which server; a password comes from where libpq looks for one.
         ///   - patience: How long an answer is waited for.
-        /// - Throws: Why no one answered, or why the server lets nobody in.
+        /// - Throws: Why no server answered, or why it refuses the user.
         package init(
             _ address: PostgresAddress, patience: ServerPatience = .ofProcess
         ) throws(ServerFailure) {

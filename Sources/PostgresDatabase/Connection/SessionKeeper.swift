@@ -201,8 +201,8 @@ package struct PostgresConnector: Sendable {
 
     /// Connects.
     ///
-    /// - Returns: A session, which ends when nobody has it any more.
-    /// - Throws: `StoreError.unavailable` where no one answers or nobody is let in.
+    /// - Returns: A session, which ends with its last reference.
+    /// - Throws: `StoreError.unavailable` where no server answers, or it refuses the user.
     package func connect() throws(StoreError) -> any ServerSession {
         do throws(ServerFailure) {
             return try open()

@@ -184,7 +184,7 @@ package struct LeaseFence: Hashable, Sendable {
         self.number = number
     }
 
-    /// Whether the lease still is under this number; if so, nobody takes it before the transaction
+    /// Whether the lease still is under this number; if so, no worker takes it before the transaction
     /// ends.
     func isHeld(in session: any ServerSession) throws(ServerFailure) -> Bool {
         try session.run(

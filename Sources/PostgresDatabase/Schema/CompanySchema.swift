@@ -72,7 +72,7 @@ package final class PostgresSchema: Sendable {
     }
 
     /// The tables and views that the user may see, without the server's own and trueup's, and
-    /// without the parts of others: whoever mapped a partition would miss the rows of its
+    /// without the parts of others: a mapping of a partition would miss the rows of its
     /// neighbours.
     ///
     /// - Returns: By schema and name.

@@ -58,7 +58,7 @@ package struct QuotaWindow: Hashable, Sendable {
     /// The latest bucket that can be of the present.
     ///
     /// A later bucket than that of `now` was booked before the clock was set back. Up to an hour
-    /// ahead it counts where it is; further ahead nobody can say when it was.
+    /// ahead it counts where it is; further ahead its time is not known.
     package static func lastExpected(at now: Timestamp) -> Int64 {
         bucket(of: now) + hourSeconds
     }

@@ -63,7 +63,7 @@ struct RunSession {
         let lock = try RunLock.acquire(
             forDatabaseAt: settings.databasePath, holder: holder, now: since, waitMilliseconds: 0)
         let books = try Books(settings, holder: holder)
-        // Whoever has the folder keeps the books: they are not adopted by a run that cannot begin.
+        // The run that has the folder keeps the books: they are not adopted by a run that cannot begin.
         if books.place != nil {
             try ReportFolderCheck.refuse(settings.reportDirectory, for: nil, at: since)
         }
