@@ -50,10 +50,12 @@ struct EntitlementBook {
                     SELECT note, customer_id FROM trueup_entitlement_notes WHERE note > ?
                     ORDER BY note LIMIT ?
                     """), arguments: [last, limit ?? -1])
+        guard !noted.isEmpty else { return 0 }
+        let queries = try CustomerQueries(db)
         let remove = try db.cachedStatement(
             sql: "DELETE FROM trueup_entitlement_notes WHERE note = ?")
         for row in noted {
-            try update(row.requiredText(at: 1), change)
+            try update(row.requiredText(at: 1), from: queries, change)
             try remove.execute(arguments: [row.integer(at: 0)])
         }
         return noted.count
@@ -61,16 +63,18 @@ struct EntitlementBook {
 
     /// Brings the entitlements of one customer up to date.
     func update(
-        _ customer: String,
+        _ customer: String, from queries: CustomerQueries,
         _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void = {
             _, _, _ in
         }
     ) throws {
-        var holdings = CustomerHoldings(subscriptions: try subscriptions(of: customer))
-        let bought = try purchases(of: customer)
+        var holdings = CustomerHoldings(subscriptions: try queries.subscriptions(of: customer))
+        let bought = try queries.purchases(of: customer)
         holdings.purchases = bought.compactMap(\.purchase)
         var stored: [StoredEntitlement.Key: StoredEntitlement] = [:]
-        for entitlement in try entitlements(of: customer) { stored[entitlement.key] = entitlement }
+        for entitlement in try queries.entitlements(of: customer) {
+            stored[entitlement.key] = entitlement
+        }
         let unclear =
             holdings.subscriptions.filter(\.grantIsUnclear).map(\.key)
             + bought.filter(\.grantIsUnclear).map(\.owner)
@@ -89,43 +93,6 @@ struct EntitlementBook {
         for known in stored.values where !known.rests(onOneOf: unclear) {
             change(known.key, known.expiresDate, try end(known, holdings))
         }
-    }
-
-    private func subscriptions(of customer: String) throws -> [LocalSubscription] {
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
-                        INDEXED BY subscriptions_by_customer
-                    WHERE s.customer_id = ?
-                    """), arguments: [customer])
-        var found: [LocalSubscription] = []
-        while let row = try rows.next() { found.append(LocalSubscription(row)) }
-        return found
-    }
-
-    private func purchases(of customer: String) throws -> [LocalTransaction] {
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(LocalTransaction.columns(of: .purchases)) FROM purchases AS t
-                        INDEXED BY purchases_by_customer
-                    WHERE t.customer_id = ?
-                    """), arguments: [customer])
-        var found: [LocalTransaction] = []
-        while let row = try rows.next() { found.append(LocalTransaction(row, of: .purchases)) }
-        return found
-    }
-
-    private func entitlements(of customer: String) throws -> [StoredEntitlement] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
-                        INDEXED BY trueup_entitlements_by_customer
-                    WHERE e.customer_id = ?
-                    """), arguments: [customer]
-        ).map(StoredEntitlement.init)
     }
 
     /// Ends what no row or purchase of the customer grants any more.
@@ -201,6 +168,56 @@ struct EntitlementBook {
     }
 }
 
+/// What is stored of a customer, by statements that are prepared once for all customers of a
+/// transaction.
+struct CustomerQueries {
+    private let ofSubscriptions: Statement
+    private let ofPurchases: Statement
+    private let ofEntitlements: Statement
+
+    init(_ db: Database) throws {
+        ofSubscriptions = try db.cachedStatement(
+            sql: """
+                SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
+                    INDEXED BY subscriptions_by_customer
+                WHERE s.customer_id = ?
+                """)
+        ofPurchases = try db.cachedStatement(
+            sql: """
+                SELECT \(LocalTransaction.columns(of: .purchases)) FROM purchases AS t
+                    INDEXED BY purchases_by_customer
+                WHERE t.customer_id = ?
+                """)
+        ofEntitlements = try db.cachedStatement(
+            sql: """
+                SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                    INDEXED BY trueup_entitlements_by_customer
+                WHERE e.customer_id = ?
+                """)
+    }
+
+    func subscriptions(of customer: String) throws -> [LocalSubscription] {
+        try found(by: ofSubscriptions, customer, LocalSubscription.init)
+    }
+
+    func purchases(of customer: String) throws -> [LocalTransaction] {
+        try found(by: ofPurchases, customer) { LocalTransaction($0, of: .purchases) }
+    }
+
+    func entitlements(of customer: String) throws -> [StoredEntitlement] {
+        try found(by: ofEntitlements, customer, StoredEntitlement.init)
+    }
+
+    private func found<Record>(
+        by statement: Statement, _ customer: String, _ record: (Row) -> Record
+    ) throws -> [Record] {
+        let rows = try Row.fetchCursor(statement, arguments: [customer])
+        var found: [Record] = []
+        while let row = try rows.next() { found.append(record(row)) }
+        return found
+    }
+}
+
 /// The whole table, where it was never filled in or follows from another catalogue.
 extension EntitlementBook {
     /// The catalogue as the table names it.
@@ -209,10 +226,24 @@ extension EntitlementBook {
     /// Whether the entitlements follow from this catalogue.
     func isOfCatalogue() throws -> Bool { try knownCatalogue() == name }
 
-    /// The catalogue that they follow from; `nil` before they were first filled in.
-    func knownCatalogue() throws -> String? {
+    /// Whether every customer's entitlements were filled in once, by whatever catalogue.
+    func isFilled() throws -> Bool { try ![nil, Self.filling].contains(knownCatalogue()) }
+
+    /// The catalogue that they follow from; `nil` before the first filling began.
+    private func knownCatalogue() throws -> String? {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT catalogue FROM trueup_entitlement_catalogue"))
+    }
+
+    /// What stands for the catalogue while the table is filled in for the first time.
+    private static let filling = "being filled in"
+
+    /// From now on triggers note whose rows change; before the first filling nothing is noted, as it
+    /// goes through all customers.
+    func noteFilling() throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO trueup_entitlement_catalogue VALUES (1, ?)",
+            arguments: [Self.filling])
     }
 
     /// The first customers behind one, who have rows or entitlements.
@@ -258,13 +289,17 @@ extension SQLiteStore {
         }
         let (isOfCatalogue, isFilled) = try await read(doing) { db in
             let book = EntitlementBook(db: db, catalogue: catalogue)
-            return (try book.isOfCatalogue(), try book.knownCatalogue() != nil)
+            return (try book.isOfCatalogue(), try book.isFilled())
         }
         guard !isOfCatalogue else { return }
+        try await write(doing) { db in
+            try EntitlementBook(db: db, catalogue: catalogue).noteFilling()
+        }
         try await inShortChunks(doing, from: "") { last, limit, db in
             let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: isFilled)
             let customers = try book.customers(after: last, limit: limit)
-            for customer in customers { try book.update(customer) }
+            let queries = try CustomerQueries(db)
+            for customer in customers { try book.update(customer, from: queries) }
             guard customers.count == limit else {
                 try book.noteCatalogue()
                 return nil

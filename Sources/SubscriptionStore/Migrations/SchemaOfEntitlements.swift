@@ -27,30 +27,34 @@ enum SchemaOfEntitlements {
         key.map { "s.\($0) = NEW.\($0)" }.joined(separator: " AND ")
     }
 
+    /// Before the entitlements are first filled in, nothing is noted: that goes through all customers.
+    private static let isFilling = "EXISTS (SELECT 1 FROM trueup_entitlement_catalogue)"
+
     /// The triggers that note the customers of a table's rows.
     private static func triggers(
         _ prefix: String, on table: String, key: [String], read: [String]
     ) -> String {
         """
         CREATE TRIGGER \(prefix)_inserted AFTER INSERT ON \(table)
-        WHEN nullif(NEW.customer_id, '') IS NOT NULL
+        WHEN nullif(NEW.customer_id, '') IS NOT NULL AND \(isFilling)
         BEGIN
         \(note("NEW.customer_id"))
         END;
         CREATE TRIGGER \(prefix)_replaced BEFORE INSERT ON \(table)
-        WHEN EXISTS (SELECT 1 FROM \(table) AS s WHERE \(isReplaced(key)))
+        WHEN EXISTS (SELECT 1 FROM \(table) AS s WHERE \(isReplaced(key))) AND \(isFilling)
         BEGIN
         \(noteOwner(in: table, key: key))
         END;
         CREATE TRIGGER \(prefix)_updated
         AFTER UPDATE OF \(read.joined(separator: ", ")) ON \(table)
-        WHEN \(read.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR "))
+        WHEN \(isFilling)
+            AND (\(read.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")))
         BEGIN
         \(note("OLD.customer_id"))
         \(note("NEW.customer_id"))
         END;
         CREATE TRIGGER \(prefix)_deleted AFTER DELETE ON \(table)
-        WHEN nullif(OLD.customer_id, '') IS NOT NULL
+        WHEN nullif(OLD.customer_id, '') IS NOT NULL AND \(isFilling)
         BEGIN
         \(note("OLD.customer_id"))
         END;
@@ -124,7 +128,7 @@ enum SchemaOfEntitlements {
             last INTEGER NOT NULL
         );
 
-        -- The catalogue that the entitlements follow from; no row before they were first filled in.
+        -- The catalogue that the entitlements follow from; no row before they are first filled in.
         CREATE TABLE trueup_entitlement_catalogue (
             only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
             catalogue TEXT NOT NULL

@@ -134,8 +134,9 @@ package struct Import: Verb {
         defer { books.release() }
         try books.bringUpToDate(under: lock)
         let store = try books.openToWrite()
-        try await store.bringEntitlementsUpToDate()
         let loaded = try load(into: store, settings, invocation)
+        // After the rows: a first import leaves all customers to one pass through the table.
+        try await store.bringEntitlementsUpToDate()
         _ = consume lock
         try show(loaded, in: invocation)
         return .ok

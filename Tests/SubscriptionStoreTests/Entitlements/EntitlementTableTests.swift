@@ -30,6 +30,15 @@ import Testing
         try SQLiteStore.open(at: database.path, access: .readWrite, catalogue: catalogue)
     }
 
+    /// A store whose entitlements were filled in before, as after a first import or run.
+    private func opened(
+        _ database: TemporaryDatabase, _ catalogue: ProductCatalogue? = catalogue
+    ) async throws -> SQLiteStore {
+        let store = try open(database, catalogue)
+        try await store.bringEntitlementsUpToDate()
+        return store
+    }
+
     /// `customer: entitlement until of id`.
     private func listed(_ database: TemporaryDatabase) throws -> [String] {
         try database.rows(
@@ -45,9 +54,9 @@ import Testing
             .map { $0[0] }
     }
 
-    @Test func `is filled in as rows are imported`() throws {
+    @Test func `is filled in as rows are imported`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([
             row("1", "a"), row("2", "a", "year", until: 8000), row("3", "b", status: 2, until: 500),
             row("4", nil), row("5", "c", "unlisted"), row("6", "d", status: nil), row("7", ""),
@@ -60,9 +69,22 @@ import Testing
         #expect(try notes(database).isEmpty)
     }
 
-    @Test func `follows a correction in the same transaction`() async throws {
+    /// A first import of a million rows would settle a million notes, and then go through all again.
+    @Test func `notes no customer before it is first filled in`() async throws {
         let database = try TemporaryDatabase()
         let store = try open(database)
+        try store.load([row("1", "a"), row("2", "b")])
+        try database.execute("UPDATE subscriptions SET expires_date = 7000 WHERE customer_id = 'b'")
+        #expect(try notes(database).isEmpty)
+        #expect(try listed(database).isEmpty)
+        try await store.bringEntitlementsUpToDate()
+        #expect(
+            try listed(database) == ["a: pro until \(Self.end) of 1", "b: pro until 7000 of 2"])
+    }
+
+    @Test func `follows a correction in the same transaction`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try await opened(database)
         try store.load([row("1", "a"), row("2", "b")])
         let night = try await Night.begin(store, Night.header("run-1"))
         try await night.stage(drift("1", signed: 5000))
@@ -77,7 +99,7 @@ import Testing
     /// A kill is a transaction that never commits: neither the row nor the entitlement is changed.
     @Test func `is written with the row, or neither is`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a"), row("2", "b")])
         let night = try await Night.begin(store, Night.header("run-1"))
         try await night.stage(drift("1", signed: 5000))
@@ -99,7 +121,7 @@ import Testing
 
     @Test func `follows an inserted row, and its reverting`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database, nil)
+        let store = try await opened(database, nil)
         try store.load([row("1", "a")])
         let night = try await Night.begin(store, Night.header("run-1"))
         var found = missing("9")
@@ -140,7 +162,7 @@ import Testing
         write: String
     ) async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a"), row("2", "b")])
         try database.execute(write)
         #expect(try notes(database) == ["a"])
@@ -155,7 +177,7 @@ import Testing
     @Test(arguments: [true, false])
     func `moves with a row that goes to another customer`(isReplaced: Bool) async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a")])
         try database.execute(
             isReplaced
@@ -172,7 +194,7 @@ import Testing
 
     @Test func `keeps what was known while a row cannot be read`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a"), row("2", "a", until: 3000)])
         try database.execute(
             "UPDATE subscriptions SET status = 'broken' WHERE original_transaction_id = '1'")
@@ -186,7 +208,7 @@ import Testing
 
     @Test func `ends what a new product does not grant, once`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a", "year")])
         for (signed, expected) in [(2000, "1"), (3000, "1")] {
             try database.execute(
@@ -198,7 +220,7 @@ import Testing
 
     @Test func `follows payments elsewhere`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a", status: 2, until: 500)])
         var paid = subscription("1")
         paid.paidElsewhereUntil = Timestamp(unixMilliseconds: 7000)
@@ -213,7 +235,7 @@ import Testing
         let database = try TemporaryDatabase()
         let customers = (0..<250).map { "customer-\(1000 + $0)" }
         do {
-            let store = try open(database, nil)
+            let store = try await opened(database, nil)
             try store.load(customers.enumerated().map { row("\($0.offset)", $0.element) })
             try await store.bringEntitlementsUpToDate()
             let state = try store.entitlementState()
@@ -239,9 +261,6 @@ import Testing
         let store = try open(database)
         let customers = (0..<150).map { "customer-\(1000 + $0)" }
         try store.load(customers.enumerated().map { row("\($0.offset)", $0.element) })
-        // As an upgrade leaves it.
-        try database.execute(
-            "DELETE FROM trueup_entitlements; DELETE FROM trueup_entitlement_catalogue")
         try database.execute(
             """
             CREATE TRIGGER fault BEFORE INSERT ON trueup_entitlements
@@ -249,9 +268,15 @@ import Testing
             """)
         await #expect(throws: StoreError.self) { try await store.bringEntitlementsUpToDate() }
         #expect(try !store.entitlementState().isOfCatalogue)
+        // The filling has passed this customer.
+        #expect(try listed(database).contains("customer-1000: pro until \(Self.end) of 0"))
+        try database.execute(
+            "UPDATE subscriptions SET expires_date = 7000 WHERE customer_id = 'customer-1000'")
+        #expect(try notes(database) == ["customer-1000"])
         try database.execute("DROP TRIGGER fault")
         try await store.bringEntitlementsUpToDate()
         #expect(try listed(database).count == 150)
+        #expect(try listed(database).first == "customer-1000: pro until 7000 of 0")
         #expect(try store.entitlementState().isOfCatalogue)
     }
 
@@ -259,7 +284,7 @@ import Testing
     @Test func `is made again after triggers were missing`() async throws {
         let database = try TemporaryDatabase()
         do {
-            let store = try open(database)
+            let store = try await opened(database)
             try store.load([row("1", "a")])
             try await store.bringEntitlementsUpToDate()
             try store.close()
@@ -288,7 +313,7 @@ import Testing
         async throws
     {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a"), row("2", "b"), row("3", "c", until: 6000)])
         let first = try await Night.begin(store, Night.header("run-1"))
         try await store.reportIsAwaited(ofRun: "run-1")
@@ -318,7 +343,7 @@ import Testing
 
     @Test func `lists its changes again where the report did not come out`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a")])
         try database.execute("UPDATE subscriptions SET expires_date = 7000")
         let unpublished = try await Night.begin(store, Night.header("run-1"))
@@ -328,7 +353,7 @@ import Testing
         #expect(try await changes(next) == ["a: pro shorter, \(Self.end) to 7000"])
     }
 
-    @Test func `is found by one search of an index`() throws {
+    @Test func `is found by one search of an index`() async throws {
         let database = try TemporaryDatabase()
         for query in [
             """
@@ -345,7 +370,7 @@ import Testing
 
     @Test func `forgets an erased customer without rows, and keeps one with rows`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database)
+        let store = try await opened(database)
         try store.load([row("1", "a"), row("2", "b")])
         try database.execute("DELETE FROM subscriptions WHERE original_transaction_id = '1'")
         for customer in ["a", "b"] {
@@ -390,9 +415,9 @@ import Testing
         }
     }
 
-    @Test func `counts one-time purchases that are imported, and no consumable`() throws {
+    @Test func `counts one-time purchases that are imported, and no consumable`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database, Self.shop)
+        let store = try await opened(database, Self.shop)
         try store.load([row("1", "a")])
         try load(
             [
@@ -419,7 +444,7 @@ import Testing
 
     @Test func `follows the refund of a purchase, its reversal, and its reverting`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database, Self.shop)
+        let store = try await opened(database, Self.shop)
         try load(
             [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
         let night = try await Night.begin(store, Night.header("run-1"))
@@ -459,7 +484,7 @@ import Testing
     ])
     func `notes the customers whose purchases another program changes`(write: String) async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database, Self.shop)
+        let store = try await opened(database, Self.shop)
         try load(
             [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
         try database.execute(write)
@@ -471,7 +496,7 @@ import Testing
 
     @Test func `continues what was known of a purchase that cannot be read`() async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database, Self.shop)
+        let store = try await opened(database, Self.shop)
         try load(
             [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
         try database.execute("UPDATE purchases SET revocation_date = 'soon'")
@@ -482,7 +507,7 @@ import Testing
     @Test func `is filled in for customers who have purchases alone`() async throws {
         let database = try TemporaryDatabase()
         do {
-            let store = try open(database, nil)
+            let store = try await opened(database, nil)
             try load(
                 [buy("11", "a", "lifetime", "Non-Consumable")], into: store)
             #expect(try listed(database) == ["a: lifetime until life of 11"])
@@ -497,7 +522,7 @@ import Testing
     @Test(arguments: ["subscriptions", "purchases"])
     func `lets a service rebuild its table`(name: String) async throws {
         let database = try TemporaryDatabase()
-        let store = try open(database, Self.shop)
+        let store = try await opened(database, Self.shop)
         try store.load([row("1", "a")])
         try load(
             [buy("11", "b", "lifetime", "Non-Consumable")], into: store)
