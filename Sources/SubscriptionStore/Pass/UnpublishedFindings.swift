@@ -220,7 +220,8 @@ struct UnpublishedFindings: Sendable {
             switch column {
             case "action":
                 """
-                CASE WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
+                CASE WHEN c.fate = 'applied' AND c.target IN ('update', 'update_purchase')
+                        THEN 'corrected'
                     WHEN c.fate = 'applied' THEN 'inserted'
                     WHEN f.action IN ('corrected', 'inserted', 'recovered', 'refused')
                         THEN f.action

@@ -436,7 +436,8 @@ struct RunFindings: Sendable {
                         WHEN h.finding_id IS NOT NULL AND NOT \(UnpublishedFindings.wasUnpublished) THEN 'open'
                         ELSE 'new' END,
                     CASE WHEN c.fate IS NULL THEN f.action
-                        WHEN c.fate = 'applied' AND c.target = 'update' THEN 'corrected'
+                        WHEN c.fate = 'applied' AND c.target IN ('update', 'update_purchase')
+                            THEN 'corrected'
                         WHEN c.fate = 'applied' THEN 'inserted'
                         WHEN c.fate = 'planned' THEN 'planned' ELSE 'refused' END,
                     ifnull(h.first_seen, ?)
