@@ -19,9 +19,10 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
 
             When all listeners are up it prints one line, READY {json}, with endpoint, \
             sandbox_endpoint, control, ca_file, root_file, key_file, key_id, issuer_id, bundle_id \
-            and app_apple_id (with --drift also table_file and planted_file, with --ocsp also \
-            ocsp, with --table also rows and rows_gone_on), and serves until SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad arguments, 65 a bad file, 69 could not listen, \
-            73 could not write its files.
+            and app_apple_id (with --drift also table_file, planted_file, purchases_file and \
+            planted_purchases_file, with --ocsp also ocsp, with --table also rows and \
+            rows_gone_on), and serves until SIGINT or SIGTERM. Exit status: 0 stopped, 64 bad \
+            arguments, 65 a bad file, 69 could not listen, 73 could not write its files.
             """)
 
     @OptionGroup(title: "Where it listens") var listening: ListeningOptions

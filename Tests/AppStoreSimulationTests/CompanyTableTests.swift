@@ -139,6 +139,41 @@ import Testing
         }
     }
 
+    /// Held against the exact rows, which the test above holds against Apple's signed history.
+    @Test func `differs in its purchases exactly where drift was planted`() throws {
+        let client = try SimulatorClient(customers: 600, seed: 6, drift: 0.3)
+        let report = client.simulator.report
+        let rows = SimulatorClient.rows(
+            of: try String(contentsOfFile: #require(report.purchasesFile), encoding: .utf8))
+        let file = try #require(report.plantedPurchasesFile)
+        let planted = try #require(
+            JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: file)))
+                as? [[String: Any]])
+        func byID(_ rows: [[String: String]]) -> [String: [String: String]] {
+            Dictionary(uniqueKeysWithValues: rows.map { ($0["transaction_id"] ?? "", $0) })
+        }
+        let (held, exact) = (byID(rows), byID(try purchases(client)))
+        var differences: [String: String] = [:]
+        for id in Set(held.keys).union(exact.keys) where held[id] != exact[id] {
+            differences[id] =
+                held[id] == nil
+                ? "purchase_missing"
+                : exact[id] == nil ? "purchase_unknown" : "purchase_refund_missed"
+        }
+        let list = planted.map {
+            ($0["original_transaction_id"] as? String ?? "", $0["kind"] as? String ?? "")
+        }
+        #expect(differences == Dictionary(uniqueKeysWithValues: list))
+        #expect(Set(list.map(\.1)).count == 3 && list.count > 20)
+        // At most one mistake for a customer, in the purchases or in the subscriptions.
+        let subscriptions = try JSONSerialization.jsonObject(
+            with: Data(contentsOf: URL(fileURLWithPath: #require(report.plantedFile))))
+        let customers = (planted + (subscriptions as? [[String: Any]] ?? []))
+            .filter { $0["kind"] as? String != "duplicate_local" }
+            .compactMap { $0["customer_id"] as? String }
+        #expect(Set(customers).count == customers.count)
+    }
+
     private func purchases(_ client: SimulatorClient) throws -> [[String: String]] {
         let shown = try client.control("GET", "/_simulator/purchases").raw
         return SimulatorClient.rows(of: String(decoding: shown.body, as: UTF8.self))

@@ -189,6 +189,8 @@ package struct AppStoreSimulator: Sendable {
             if let files = try table?.write(into: settings.folder) {
                 report.tableFile = files.table
                 report.plantedFile = files.planted
+                report.purchasesFile = files.purchases
+                report.plantedPurchasesFile = files.plantedPurchases
             }
             services.append(
                 AppStoreService(

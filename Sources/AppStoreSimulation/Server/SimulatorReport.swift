@@ -9,6 +9,8 @@ package struct SimulatorReport: Hashable, Sendable {
     package var app = SimulatedApp()
     package var tableFile: String?
     package var plantedFile: String?
+    package var purchasesFile: String?
+    package var plantedPurchasesFile: String?
     /// How many subscriptions have a row in the company's own table; `nil` without one.
     package var rows: Int?
     /// How many of them have continued since, because a date of their row has passed.
@@ -32,6 +34,8 @@ package struct SimulatorReport: Hashable, Sendable {
             json.field("app_apple_id", app.appAppleID)
             json.field("table_file", tableFile)
             json.field("planted_file", plantedFile)
+            json.field("purchases_file", purchasesFile)
+            json.field("planted_purchases_file", plantedPurchasesFile)
             json.field("ocsp", ocsp)
             json.field("rows", rows)
             json.field("rows_gone_on", rowsGoneOn)

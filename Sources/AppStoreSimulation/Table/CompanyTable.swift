@@ -6,6 +6,8 @@ import Subscriptions
 struct CompanyTable: Sendable {
     var rows: [LocalSubscription] = []
     var planted: [PlantedDrift] = []
+    var purchases: [LocalTransaction] = []
+    var plantedPurchases: [PlantedDrift] = []
 
     /// The correct row of a subscription: its present state, with a `signedDate` about a day ago.
     static func exactRow(of index: Int, in world: borrowing World, app: SimulatedApp)
@@ -105,7 +107,12 @@ struct CompanyTable: Sendable {
         var planting = DriftPlanting(
             world: world, app: app, subscriptions: subscriptions, kinds: kinds, seed: seed)
         planting.plant(count: Int((Double(subscriptions.count) * rate).rounded()))
-        let table = planting.table
+        var purchases = PurchasePlanting(
+            world: world, app: app, kinds: kinds, besides: planting.usedAccounts, seed: seed)
+        purchases.plant(rate: rate)
+        var table = planting.table
+        table.purchases = purchases.purchases
+        table.plantedPurchases = purchases.planted
         for account in planting.deletedAccounts {
             world.delete(account: account, at: world.now)
         }
@@ -125,9 +132,23 @@ extension CompanyTable {
     /// The correct rows of all one-time purchases as CSV, in the form of
     /// `trueup import --purchases`.
     static func purchases(of world: borrowing World, app: SimulatedApp) -> String {
-        var text = TransactionField.ofPurchases.map(\.rawValue).joined(separator: ",") + "\r\n"
+        csv(of: exactPurchases(of: world, app: app).sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    /// The correct rows of all one-time purchases, by the number of the purchase.
+    static func exactPurchases(
+        of world: borrowing World, app: SimulatedApp
+    ) -> [Int: LocalTransaction] {
+        var rows: [Int: LocalTransaction] = [:]
         for index in world.chains.indices where !world.chains[index].isSubscription {
-            guard let row = purchase(index, in: world, app: app) else { continue }
+            rows[index] = purchase(index, in: world, app: app)
+        }
+        return rows
+    }
+
+    private static func csv(of purchases: [LocalTransaction]) -> String {
+        var text = TransactionField.ofPurchases.map(\.rawValue).joined(separator: ",") + "\r\n"
+        for row in purchases {
             text += TransactionField.ofPurchases.map { quoted(row.value(of: $0).plainText) }
                 .joined(separator: ",")
             text += "\r\n"
@@ -171,14 +192,28 @@ extension CompanyTable {
         return row
     }
 
-    /// Writes `table.csv` and `planted.json` into a folder.
-    func write(
-        into folder: String
-    ) throws(SimulatorError) -> (table: String, planted: String) {
-        let paths = (table: folder + "/table.csv", planted: folder + "/planted.json")
-        try SimulatorFolder.write(csv, to: paths.table, permissions: 0o644)
-        try SimulatorFolder.write(plantedJSON, to: paths.planted, permissions: 0o644)
-        return paths
+    /// Writes the table, the purchases, and what was planted in each into a folder.
+    func write(into folder: String) throws(SimulatorError) -> Files {
+        let files = Files(
+            table: folder + "/table.csv", planted: folder + "/planted.json",
+            purchases: folder + "/purchases.csv",
+            plantedPurchases: folder + "/planted-purchases.json")
+        for (text, path) in [
+            (csv, files.table), (Self.json(of: planted), files.planted),
+            (Self.csv(of: purchases), files.purchases),
+            (Self.json(of: plantedPurchases), files.plantedPurchases),
+        ] {
+            try SimulatorFolder.write(text, to: path, permissions: 0o644)
+        }
+        return files
+    }
+
+    /// Paths of the written files.
+    struct Files {
+        var table: String
+        var planted: String
+        var purchases: String
+        var plantedPurchases: String
     }
 
     /// The columns that it fills: those of seats only where any row has them.
@@ -209,7 +244,7 @@ extension CompanyTable {
         return "\"" + value.replacing("\"", with: "\"\"") + "\""
     }
 
-    var plantedJSON: String {
+    private static func json(of planted: [PlantedDrift]) -> String {
         var json = JSONWriter()
         json.array { json in
             for drift in planted { drift.write(into: &json) }

@@ -15,7 +15,7 @@ struct DriftPlanting {
     private var planted: [PlantedDrift] = []
     private let order: [Int]
     private var cursors: [DriftKind: Int] = [:]
-    private var usedAccounts: Set<Int> = []
+    private(set) var usedAccounts: Set<Int> = []
     private var variant = 0
     /// Index of the newest notification of each chain that is more than an hour and less than twenty
     /// days old.
@@ -26,7 +26,7 @@ struct DriftPlanting {
     ) {
         self.world = world
         self.app = app
-        self.kinds = kinds
+        self.kinds = kinds.filter { !$0.isOfPurchase }
         var random = SeededRandom(seed: seed, stream: 0xD21F7)
         order = subscriptions.shuffled(using: &random)
         for index in subscriptions {
@@ -97,6 +97,7 @@ struct DriftPlanting {
             return subscriptions.count == 1 && chain.transactions.count > 1
         case .wrongApp: return subscriptions.count == 1
         case .notificationMissed: return recentNotifications[index] != nil
+        case .purchaseMissing, .purchaseRefundMissed, .purchaseUnknown: return false
         }
     }
 

@@ -50,4 +50,12 @@ package enum DriftKind: String, Sendable, CaseIterable {
     case duplicateLocal = "duplicate_local"
     case notificationMissed = "notification_missed"
     case wrongApp = "wrong_app"
+    case purchaseMissing = "purchase_missing"
+    case purchaseRefundMissed = "purchase_refund_missed"
+    case purchaseUnknown = "purchase_unknown"
+
+    /// Whether it is planted among the one-time purchases.
+    var isOfPurchase: Bool {
+        [.purchaseMissing, .purchaseRefundMissed, .purchaseUnknown].contains(self)
+    }
 }

@@ -77,7 +77,7 @@ struct RowDrift {
                 originalTransactionID: row.key.originalTransactionID)
             return .bundleID
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .duplicateLocal,
-            .notificationMissed:
+            .notificationMissed, .purchaseMissing, .purchaseRefundMissed, .purchaseUnknown:
             return .originalTransactionID
         }
     }

@@ -18,6 +18,8 @@ package final class RunningSimulator: @unchecked Sendable {
         package var appAppleID: Int64
         package var tableFile: String?
         package var plantedFile: String?
+        package var purchasesFile: String?
+        package var plantedPurchasesFile: String?
 
         private enum CodingKeys: String, CodingKey {
             case endpoint
@@ -32,6 +34,8 @@ package final class RunningSimulator: @unchecked Sendable {
             case appAppleID = "app_apple_id"
             case tableFile = "table_file"
             case plantedFile = "planted_file"
+            case purchasesFile = "purchases_file"
+            case plantedPurchasesFile = "planted_purchases_file"
         }
     }
 
