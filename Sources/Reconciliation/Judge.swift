@@ -17,6 +17,8 @@ package enum Question: Hashable, Sendable {
     case statuses(in: AppIdentity)
     /// The customer's transaction history, from a stored revision where there is one.
     case history(after: String?)
+    /// Get Transaction Info of stored one-time purchases that the customer's complete history lacks.
+    case purchases([String])
 }
 
 /// Judges one case, or says what must be asked before it can be checked.
@@ -36,18 +38,21 @@ package func judge(_ item: Case, policy: Policy) -> CaseJudgement {
     if let question = context.questionAboutID { return .needs(question) }
     let drafts = context.drafts()
     if let question = context.questionAboutHistory(for: drafts) { return .needs(question) }
+    if let question = context.questionAboutPurchases(beside: drafts) { return .needs(question) }
     return .outcomes(drafts.map { $0.outcome(policy: policy) })
 }
 
-/// The outcome of one one-time purchase by what Apple signed of it in a notification or a list of refunds.
+/// The outcome of one one-time purchase by what Apple signed of it in a notification, a list of refunds, or
+/// the history of a customer without subscriptions.
 ///
-/// Only the stored row says whose the purchase is, so a missing one is reported and not inserted.
+/// Without an owner only the stored row says whose the purchase is, so a missing one is reported and not
+/// inserted.
 package func outcome(
-    ofPurchase signed: SignedTransaction, stored: LocalTransaction?, app: AppIdentity,
-    isNotified: Bool = true, policy: Policy
+    ofPurchase signed: SignedTransaction, stored: LocalTransaction?, owner: PurchaseOwner? = nil,
+    app: AppIdentity, isNotified: Bool = true, policy: Policy
 ) -> RowOutcome {
     let comparison = PurchaseComparison(
-        signed: signed, stored: stored, owner: nil, app: app,
+        signed: signed, stored: stored, owner: owner, app: app,
         notified: isNotified ? signed.signedDate : nil, policy: policy)
     return OutcomeDraft(of: comparison).outcome(policy: policy)
 }
@@ -142,5 +147,12 @@ extension CaseContext {
         guard let revision = revisions.first else { return nil }
         let readsOn = revisions.count == 1 && !policy.keepsPurchases
         return .history(after: readsOn ? revision : nil)
+    }
+
+    /// The question about stored purchases that the customer's history lacks; `nil` for none.
+    func questionAboutPurchases(beside drafts: [OutcomeDraft]) -> Question? {
+        guard item.purchaseInfos == nil else { return nil }
+        let ids = absentPurchases(beside: drafts).map(\.key.transactionID)
+        return ids.isEmpty ? nil : .purchases(ids)
     }
 }

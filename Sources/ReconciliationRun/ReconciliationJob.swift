@@ -193,10 +193,14 @@ package enum RunLimits {
     package static let correctionsPerTransaction = 100
     /// Undecodable answers in a row that end the run (docs/exit-statuses.md, 76).
     package static let undecodableInARow = 5
-    /// Further questions about one case after its status call; there are at most three kinds.
-    package static let furtherQuestionsPerCase = 4
+    /// Further questions about one case after its status call; there are at most four kinds.
+    package static let furtherQuestionsPerCase = 5
     /// Rows asked once more at the end because revocation was not learned the first time.
     package static let undeterminedAskedAgain = 1_000
+    /// Stored one-time purchases of one customer that are compared with a history.
+    package static let purchasesPerCustomer = 1_000
+    /// Ids of stored purchases by which a customer's purchases are asked for, until Apple finds one.
+    package static let idsPerCustomer = 5
     /// Pages of one customer's history (20 transactions each).
     package static let historyPagesPerCustomer = 2_000
     /// Pages of one sweep through the notification history (20 notifications each).

@@ -6,8 +6,12 @@ import Testing
 struct Planted {
     let kinds: [String: Set<String>]
 
-    init(of simulator: RunningSimulator) throws {
-        let file = try #require(simulator.ready.plantedFile)
+    /// Reads the list of the table, or with a key path another list.
+    init(
+        of simulator: RunningSimulator,
+        in list: KeyPath<RunningSimulator.Ready, String?> = \.plantedFile
+    ) throws {
+        let file = try #require(simulator.ready[keyPath: list])
         let data = try Data(contentsOf: URL(fileURLWithPath: file))
         let entries = try #require(JSONSerialization.jsonObject(with: data) as? [[String: Any]])
         var kinds: [String: Set<String>] = [:]
@@ -25,6 +29,6 @@ struct Planted {
         "not_found", "account_not_found", "invalid_id", "migrated", "wrong_environment",
         "wrong_app", "duplicate_local", "identity", "price", "transaction_unknown",
         "overlapping_subscriptions", "resurrected", "verification_failed", "contradiction",
-        "unknown_value",
+        "unknown_value", "purchase_unknown",
     ]
 }

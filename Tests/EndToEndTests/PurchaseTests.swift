@@ -161,6 +161,134 @@ import Testing
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
     }
 
+    @Test func `planted wrong by the simulator are all found, and none is invented`() throws {
+        let simulator = try RunningSimulator([
+            "--customers", "300", "--seed", "8", "--drift", "0.3",
+        ])
+        let place = try Workplace(on: simulator)
+        try #require(place.run("init").status == 0)
+        let ready = simulator.ready
+        try #require(place.run("import", try #require(ready.tableFile)).status == 0)
+        let imported = try place.run("import", try #require(ready.purchasesFile), "--purchases")
+        try #require(imported.status == 0, "\(imported.errors)")
+        let planted = try Planted(of: simulator).kinds
+            .merging(Planted(of: simulator, in: \.plantedPurchasesFile).kinds) { $0.union($1) }
+        let kinds = Set(planted.values.joined())
+        #expect(kinds.filter { $0.hasPrefix("purchase_") }.count == 3 && kinds.count >= 20)
+
+        // A customer whose subscription Apple does not find is read by the purchases.
+        try place.writeJob(
+            "nightly", "history: always\npurchases: {sweep_days: 1}")
+        let run = try place.run("run", "nightly")
+        #expect(run.status == 2, "\(run.output)\(run.errors)")
+        var found: [String: Set<String>] = [:]
+        for line in try place.reportLines("discrepancies.jsonl") {
+            let id = line["original_transaction_id"] as? String ?? ""
+            let (kind, action) = (line["kind"] as? String ?? "", line["action"] as? String)
+            found[id, default: []].insert(kind)
+            guard kind.hasPrefix("purchase_") else { continue }
+            let expected =
+                switch kind {
+                case "purchase_missing": "inserted"
+                case "purchase_refund_missed": "corrected"
+                default: "none"
+                }
+            #expect(action == expected, "\(kind) of \(id): \(line["cause"] ?? "")")
+        }
+        for id in Set(planted.keys).union(found.keys) {
+            #expect(found[id] == planted[id], "\(id)")
+        }
+        for arguments in [["verify"], ["verify", "--database"]] {
+            let verified = try place.run(arguments)
+            #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+        }
+
+        // What only a person can decide stays; it is acknowledged, and gone with its row.
+        try place.writeJob("again", "history: always\nsettle: 0s", steps: "[walk]")
+        try #require(place.run("run", "again").status == 2)
+        let unknown = try place.reportLines("discrepancies.jsonl").filter {
+            ($0["kind"] as? String ?? "").hasPrefix("purchase_")
+        }
+        #expect(!unknown.isEmpty)
+        for line in unknown {
+            #expect(line["kind"] as? String == "purchase_unknown")
+            #expect(line["state"] as? String == "open")
+        }
+        let id = try #require(unknown.first?["finding_id"] as? String)
+        let acknowledged = try place.run("acknowledge", id, "--reason", "a test purchase")
+        #expect(acknowledged.status == 0, "\(acknowledged.errors)")
+        try place.sql(
+            """
+            DELETE FROM purchases WHERE transaction_id IN (
+                SELECT original_transaction_id FROM trueup_findings WHERE kind = 'purchase_unknown')
+            """)
+        _ = try place.run("run", "again")
+        #expect(
+            try !place.reportLines("discrepancies.jsonl").contains {
+                ($0["kind"] as? String ?? "").hasPrefix("purchase_")
+            })
+    }
+
+    @Test func `of a customer without a subscription are read by one of them`() async throws {
+        let folder = try TemporaryFolder()
+        let scenario = try folder.write(
+            """
+            customers:
+              - name: anna
+                life:
+                  - {at: -20d, buy: themes}
+                  - {at: -9d, buy: coins.100}
+                  - {at: -8d, refund: 100}
+                  - {at: -7d, buy: season.pass}
+
+            """, to: "shop.yaml")
+        let place = try Workplace(
+            on: RunningSimulator(["--customers", "0", "--seed", "4", "--scenario", scenario]))
+        try #require(place.run("init").status == 0)
+        let purchases = try place.folder.write(await table("purchases", place), to: "p.csv")
+        try #require(place.run("import", purchases, "--purchases").status == 0)
+        let truth = try stored(place)
+        try #require(truth.count == 3)
+        func id(_ product: String) throws -> String {
+            try #require(
+                truth.values.first { $0["product_id"]?.hasSuffix(product) == true }?[
+                    "transaction_id"])
+        }
+        let (missing, refunded) = (try id("season.pass"), try id("coins.100"))
+        // The first id of the customer is one that Apple does not know.
+        try place.sql(
+            """
+            DELETE FROM purchases WHERE transaction_id = '\(missing)';
+            UPDATE purchases SET revocation_date = NULL, revocation_reason = NULL
+            WHERE transaction_id = '\(refunded)';
+            INSERT INTO purchases (transaction_id, original_transaction_id, environment, bundle_id,
+                customer_id, product_id, purchase_date)
+            SELECT '1', '1', environment, bundle_id, customer_id, product_id, purchase_date
+            FROM purchases LIMIT 1;
+            """)
+        try place.writeJob(
+            "nightly", "history: never\nsettle: 0s\npurchases: {sweep_days: 1}", steps: "[walk]")
+        let estimate = try place.run("estimate", "nightly", "--json")
+        #expect(
+            estimate.output.contains(#""endpoint":"transaction_history""#), "\(estimate.output)")
+        let run = try place.run("run", "nightly")
+        #expect(run.status == 2, "\(run.output)\(run.errors)")
+        #expect(
+            try found(place) == [
+                "purchase_missing \(missing)", "purchase_refund_missed \(refunded)",
+                "purchase_unknown 1",
+            ])
+        var corrected = try stored(place)
+        #expect(corrected.removeValue(forKey: "1") != nil)
+        #expect(corrected == truth)
+        let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
+        #expect(calls["transaction_history"]?["not_found"] == 1, "\(calls)")
+        #expect(calls["transaction_history"]?["ok"] == 1, "\(calls)")
+        #expect(calls["refund_history"]?.values.reduce(0, +) ?? 0 == 0, "\(calls)")
+        let verified = try place.run("verify")
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+    }
+
     @Test func `are corrected by notifications alone, and a guard leaves nothing behind`()
         async throws
     {

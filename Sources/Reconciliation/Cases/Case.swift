@@ -28,6 +28,10 @@ package struct Case: Hashable, Sendable {
     /// The stored one-time purchases that the history shows, by transaction id; `nil` where the company
     /// stores none of this app.
     package var purchases: [String: LocalTransaction]?
+    /// All stored one-time purchases of the asked row's customer, once the whole history was read.
+    package var customerPurchases: [LocalTransaction]
+    /// The answers of Get Transaction Info about purchases that the history lacks, by transaction id.
+    package var purchaseInfos: [String: Lookup<SignedTransaction>]?
     /// Unknown fields around the history's signed transactions.
     package var historyUnknowns: [UnknownValue]
 
@@ -38,6 +42,7 @@ package struct Case: Hashable, Sendable {
         self.held = []
         self.aliasRows = [:]
         self.underOtherApps = [:]
+        self.customerPurchases = []
         self.historyUnknowns = []
     }
 
@@ -83,6 +88,21 @@ package func customerHistory(_ history: HistoryReading, of item: Case) -> Histor
         return .incomplete("a transaction in it is another customer's")
     }
     return history
+}
+
+/// Rejects the history of a customer without a subscription that contains another customer's transactions.
+///
+/// It must show the asked transaction, and no app transaction id but that one's, as far as both state one.
+package func customerHistory(
+    _ history: HistoryReading, ofPurchase transactionID: String
+) -> HistoryReading {
+    guard case .complete(let all) = history else { return history }
+    guard let asked = all.first(where: { $0.transactionID == transactionID }) else {
+        return .incomplete("the transaction by which it was read is not in it")
+    }
+    guard let account = asked.appTransactionID else { return history }
+    return all.allSatisfy { ($0.appTransactionID ?? account) == account }
+        ? history : .incomplete("a transaction in it is another customer's")
 }
 
 private struct HistoryOwner {

@@ -1,4 +1,26 @@
-import Subscriptions
+package import Subscriptions
+
+/// The customer by whose stored row a history was read.
+package struct PurchaseOwner: Hashable, Sendable {
+    let customerID: String?
+    let appAccountToken: String?
+
+    init(_ row: LocalSubscription) {
+        (customerID, appAccountToken) = (row.customerID, row.appAccountToken)
+    }
+
+    /// `nil` where no customer is stored with the purchase, or Apple signed another account token for it than
+    /// the stored one.
+    package init?(_ purchase: LocalTransaction, signed: SignedTransaction?) {
+        guard let customer = purchase.customerID, !customer.isEmpty else { return nil }
+        if let stored = purchase.appAccountToken?.lowercased(),
+            let token = signed?.appAccountToken?.lowercased(), stored != token
+        {
+            return nil
+        }
+        (customerID, appAccountToken) = (customer, purchase.appAccountToken)
+    }
+}
 
 /// A one-time purchase as Apple signed it, in a customer's history or a notification, and the stored row
 /// of it.
@@ -8,16 +30,16 @@ final class PurchaseComparison: Sendable {
     let signed: SignedTransaction
     /// `nil` where no row is stored.
     let stored: LocalTransaction?
-    /// The row of the subscription by which the customer's history was read; `nil` where the statement does
-    /// not come from a history, so that only the stored row says whose the purchase is.
-    let owner: LocalSubscription?
+    /// The customer whose history was read; `nil` where the statement does not come from a history, so that
+    /// only the stored row says whose the purchase is.
+    let owner: PurchaseOwner?
     let key: TransactionKey
     /// When Apple notified the company of this; `nil` where it is not known.
     private let notified: Timestamp?
     private let settled: Timestamp
 
     init(
-        signed: SignedTransaction, stored: LocalTransaction?, owner: LocalSubscription?,
+        signed: SignedTransaction, stored: LocalTransaction?, owner: PurchaseOwner?,
         app: AppIdentity, notified: Timestamp? = nil, policy: Policy
     ) {
         self.signed = signed

@@ -146,6 +146,11 @@ extension CaseContext {
             addUnheldRejection(to: &drafts)
         }
         drafts += purchaseDrafts(beside: drafts)
+        drafts += absentPurchases(beside: drafts).compactMap { purchase in
+            item.purchaseInfos?[purchase.key.transactionID].flatMap {
+                OutcomeDraft(ofAbsent: purchase, info: $0, app: item.app, policy: policy)
+            }
+        }
         // Also when the answer lacks the asked id: it still settles the customer's held rows.
         if answer.subscriptions.count > 1 {
             orderLosses(in: &drafts, by: CustomerReading(self, answer: answer))
@@ -172,7 +177,7 @@ extension CaseContext {
         let known = Set(drafts.map(\.key))
         let signed = history.transactions.filter { !$0.isSubscription }.latestByID.values
         return signed.sorted { $0.comesBefore($1) }.compactMap { transaction in
-            var draft = draft(of: transaction, among: stored, owner: asked)
+            var draft = draft(of: transaction, among: stored, owner: PurchaseOwner(asked))
             guard !known.contains(draft.key) else { return nil }
             if own?.mayWrite != true {
                 draft.veto = "the row by which the history was read is in doubt"
@@ -181,9 +186,22 @@ extension CaseContext {
         }
     }
 
+    /// The stored purchases of the asked row's customer that the customer's complete history lacks; none where
+    /// the row is in doubt.
+    func absentPurchases(beside drafts: [OutcomeDraft]) -> [LocalTransaction] {
+        guard answerContainsAsked, let asked = item.asked?.row, belongsToApp(asked),
+            !item.customerPurchases.isEmpty, let history = item.history,
+            drafts.first(where: { $0.key == asked.key })?.mayWrite == true
+        else { return [] }
+        let known = Set(drafts.filter { $0.purchase == nil }.map(\.key))
+        return Reconciliation.absentPurchases(
+            item.customerPurchases, from: history, policy: policy
+        ).filter { !known.contains($0.subscription) }
+    }
+
     private func draft(
         of signed: SignedTransaction, among stored: [String: LocalTransaction],
-        owner: LocalSubscription?
+        owner: PurchaseOwner?
     ) -> OutcomeDraft {
         OutcomeDraft(
             of: PurchaseComparison(

@@ -18,6 +18,8 @@ struct OutcomeDraft: Sendable {
     var periods: PeriodComparison?
     /// The one-time purchase that this is about, in place of a row.
     var purchase: PurchaseComparison?
+    /// Whether this is about a one-time purchase that Apple does not find.
+    private(set) var isOfUnknownPurchase = false
     /// The row to insert, where one is missing and nothing forbids the insert.
     var insertion: MissingRow?
     /// The reason why nothing is written although a finding asks for it; see `WriteVeto` and
@@ -43,6 +45,13 @@ struct OutcomeDraft: Sendable {
         veto = purchase.veto
     }
 
+    /// The draft of a stored one-time purchase that Apple does not find.
+    init(ofUnknown purchase: LocalTransaction) {
+        key = purchase.subscription
+        isOfUnknownPurchase = true
+        differences = AllRules.unknownPurchase.differences(about: purchase)
+    }
+
     /// Adds findings; they make a match a discrepancy.
     mutating func add(_ more: [Difference]) {
         differences += more
@@ -53,6 +62,7 @@ struct OutcomeDraft: Sendable {
     var examined: ExaminationDepth {
         // Nothing that was found about such a row before is true of it any longer.
         if verdict == .excluded(.seatMember) { return .periods }
+        if isOfUnknownPurchase { return .periods }
         if let purchase { return purchase.isComparable ? .periods : .nothing }
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
         guard comparison != nil else { return .standing }

@@ -45,6 +45,9 @@ enum AllRules {
     /// One one-time purchase of a customer's history.
     static let purchase: [any PurchaseRule] = [PurchaseMissingRule(), PurchaseRefundMissedRule()]
 
+    /// A stored one-time purchase that Apple does not find.
+    static let unknownPurchase = PurchaseUnknownRule()
+
     /// All subscriptions of one customer together.
     static let customer: [any CustomerRule] = [
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),

@@ -152,7 +152,14 @@ final class Inquirer: Sendable {
             let listed = try await AliasRowSearch(rows: rows).listed(in: item)
             item.aliasRows.merge(listed) { $0 + $1 }
             item.purchases = try await rows.purchases(history.transactions, of: item.app)
+            if policy.keepsPurchases, case .complete = history {
+                item.customerPurchases = try await rows.purchases(
+                    ofCustomer: item.asked?.row.customerID, in: item.app)
+            }
             return reading.revision
+        case .purchases(let ids):
+            item.purchaseInfos = try await store.transactionInfos(of: ids, tally: tally)
+            return nil
         }
     }
 
@@ -196,6 +203,25 @@ final class Inquirer: Sendable {
         }
         guard !ids.isEmpty else { return [] }
         return try await rows.rows(holding: ids).filter { $0.row.key != row?.row.key }
+    }
+}
+
+extension AppStore {
+    /// Answers about these transaction ids, one call each; a malformed id is answered without one.
+    func transactionInfos(
+        of ids: [String], tally: AnswerTally
+    ) async throws(RunStop) -> [String: Lookup<SignedTransaction>] {
+        var answers: [String: Lookup<SignedTransaction>] = [:]
+        for id in ids {
+            guard let transactionID = TransactionID(id) else {
+                answers[id] = .invalidID
+                continue
+            }
+            let info = try await transactionInfo(of: transactionID)
+            tally.note(info)
+            answers[id] = info
+        }
+        return answers
     }
 }
 

@@ -44,6 +44,15 @@ struct RowReader: Sendable {
             stored.map { ($0.key.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// The stored one-time purchases of a customer; none without a name.
+    func purchases(
+        ofCustomer customerID: String?, in app: AppIdentity
+    ) async throws(StoreError) -> [LocalTransaction] {
+        guard let customerID, !customerID.isEmpty else { return [] }
+        return try await store.purchases(
+            of: .named(customerID), in: app, limit: RunLimits.purchasesPerCustomer)
+    }
+
     /// The rows that are under ids of later transactions of these original transaction ids, as far
     /// as an earlier look found any; by true original id.
     func aliasRows(
@@ -136,6 +145,8 @@ struct HistoryReader: Sendable {
         var revision: String?
         /// Fields of the pages that this version does not know, each once.
         var unknowns: [UnknownValue]
+        /// Whether Apple does not find the id by which it was asked.
+        var isNotFound = false
     }
 
     /// Pages until Apple says that there is no more.
@@ -199,6 +210,10 @@ struct HistoryReader: Sendable {
                 }
                 revision = page.revision
             case .restart: return .restart
+            case .transactionNotFound, .invalidID:
+                var reading = Reading.incomplete("Apple does not find the id")
+                reading.isNotFound = true
+                return .reached(reading)
             default: return .reached(.incomplete("a page of it was not answered"))
             }
         }

@@ -2,11 +2,12 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Reads the refunds of customers whose one-time purchases are stored, each customer once in so many days.
+/// Reads the purchases of customers whose one-time purchases are stored, each customer once in so many days.
 ///
 /// In come the stored purchases whose customers are due, after everything else was asked; out go the
-/// outcomes of the purchases that Apple lists as refunded. It asks Apple about no customer whose history
-/// the run has read, and inserts no purchase: the answer does not say whose it is.
+/// outcomes of their purchases. It asks Apple about no customer whose history the run has read. Of a
+/// customer with a stored subscription it reads the list of refunds. Of any other customer it reads the
+/// whole history by one of the stored purchases, because no question about a subscription shows it.
 struct RefundStep {
     let context: RunContext
 
@@ -23,8 +24,6 @@ struct RefundStep {
         guard let appStore = context.appStores[sweep.app] else {
             throw Inquirer.notConnected(sweep.app)
         }
-        let reader = HistoryReader(
-            store: appStore, part: .refunds, tally: context.tally, clock: context.clock)
         var left = try await context.store.customersToRead(in: sweep).tonight
         var last: String?
         while left > 0 {
@@ -32,32 +31,86 @@ struct RefundStep {
                 of: sweep, after: last, limit: RunLimits.rowsPerPage, in: context.pass)
             guard let end = due.last else { return }
             last = end.transactionID
-            var asked: Set<String> = []
-            for customer in due where left > 0 && asked.insert(customer.name).inserted {
+            var asked: Set<PurchaseCustomer> = []
+            for customer in due where left > 0 && asked.insert(customer.customer).inserted {
                 if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-                try await read(customer, of: sweep, by: reader)
+                try await read(customer, of: sweep, from: appStore)
                 left -= 1
             }
         }
     }
 
-    /// Reads one customer's refunds; one that could not be read to its end is read by the next run.
+    /// Reads one customer's purchases; one that could not be read to its end is read by the next run.
     private func read(
-        _ customer: RefundedCustomer, of sweep: RefundSweep, by reader: HistoryReader
+        _ customer: RefundedCustomer, of sweep: RefundSweep, from appStore: any AppStore
     ) async throws {
-        guard let id = TransactionID(customer.transactionID) else { return }
-        let reading = try await reader.read(id, after: nil)
-        context.tally.note(reading.history)
-        guard case .complete(let refunds) = reading.history else { return }
-        let stored = try await context.rows.purchases(refunds, of: sweep.app) ?? [:]
-        var policy = context.job.policy
-        policy.now = context.clock.now()
-        let outcomes = refunds.filter { !$0.isSubscription }.map { signed in
-            outcome(
-                ofPurchase: signed, stored: stored[signed.transactionID], app: sweep.app,
-                isNotified: false, policy: policy)
+        let own = try await context.store.purchases(
+            of: customer.customer, in: sweep.app, limit: RunLimits.purchasesPerCustomer)
+        let reader = HistoryReader(
+            store: appStore, part: customer.hasSubscription ? .refunds : .all,
+            tally: context.tally, clock: context.clock)
+        var signed: [SignedTransaction] = []
+        var owner: PurchaseOwner?
+        var absent: [LocalTransaction] = []
+        // The first id that Apple finds leads to all purchases of the customer.
+        for purchase in own.prefix(RunLimits.idsPerCustomer) {
+            guard let id = TransactionID(purchase.key.transactionID) else {
+                absent.append(purchase)
+                continue
+            }
+            let reading = try await reader.read(id, after: nil)
+            if reading.isNotFound {
+                absent.append(purchase)
+                continue
+            }
+            let history =
+                customer.hasSubscription
+                ? reading.history : customerHistory(reading.history, ofPurchase: id.text)
+            context.tally.note(history)
+            guard case .complete(let all) = history else { return }
+            signed = all.filter { !$0.isSubscription }
+            if !customer.hasSubscription {
+                owner = PurchaseOwner(
+                    purchase, signed: all.first { $0.transactionID == id.text })
+                absent = absentPurchases(own, from: history, policy: policy)
+            }
+            break
         }
+        let outcomes =
+            try await self.outcomes(of: signed, owner: owner, app: sweep.app)
+            + self.outcomes(ofAbsent: absent, app: sweep.app, from: appStore)
         try await context.store.stage(
             outcomes, ofRefundsOf: customer, in: sweep, pass: context.pass, run: context.header)
+    }
+
+    private func outcomes(
+        of signed: [SignedTransaction], owner: PurchaseOwner?, app: AppIdentity
+    ) async throws -> [RowOutcome] {
+        let stored = try await context.rows.purchases(signed, of: app) ?? [:]
+        return signed.map {
+            outcome(
+                ofPurchase: $0, stored: stored[$0.transactionID], owner: owner, app: app,
+                isNotified: false, policy: policy)
+        }
+    }
+
+    private func outcomes(
+        ofAbsent purchases: [LocalTransaction], app: AppIdentity, from appStore: any AppStore
+    ) async throws -> [RowOutcome] {
+        guard context.job.policy.onlyKinds?.contains(.purchaseUnknown) ?? true else { return [] }
+        let infos = try await appStore.transactionInfos(
+            of: purchases.map(\.key.transactionID), tally: context.tally)
+        return purchases.compactMap { purchase in
+            infos[purchase.key.transactionID].flatMap {
+                outcome(ofAbsent: purchase, info: $0, app: app, policy: policy)
+            }
+        }
+    }
+
+    /// The policy as of now: a run of hours must not check by the hour of its start.
+    private var policy: Policy {
+        var policy = context.job.policy
+        policy.now = context.clock.now()
+        return policy
     }
 }

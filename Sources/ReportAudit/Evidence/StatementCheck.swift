@@ -256,7 +256,7 @@ struct FindingEvidenceCheck {
             ("overlapping_subscriptions", "original_transaction_id"),
             ("resurrected", "original_transaction_id"):
             member = "original_transaction_id"
-        case ("transaction_unknown", _): member = "field"
+        case ("transaction_unknown", _), ("purchase_unknown", _): member = "field"
         default: member = ""
         }
         var problems: [String] = []

@@ -200,8 +200,8 @@ extension ReportFile {
           "customer_id" and, where the row held one, "product_id"; whether a payload is named at all; the
           other subscription of overlapping_subscriptions and resurrected;
         - findings without a payload: not_found, account_not_found, duplicate_local, transaction_unknown,
-          unreadable_value, seat_member, most of invalid_id; and why a payload of verification_failed does
-          not pass;
+          purchase_unknown, unreadable_value, seat_member, most of invalid_id; and why a payload of
+          verification_failed does not pass;
         - undecided.csv: which rows it lists, and for which reason (only the totals are held);
         - not_found.csv: everything but the ids, which discrepancies.jsonl lists too;
         - unowned.csv: everything but the changed tokens, which discrepancies.jsonl lists too, and the

@@ -11,6 +11,12 @@ enum RefundReads {
             ELSE 'c:' || t.customer_id END
         """
 
+    /// A condition: a subscription of the customer of the purchase `t` is stored.
+    static let hasSubscription = """
+        EXISTS (SELECT 1 FROM subscriptions AS s WHERE s.customer_id = nullif(t.customer_id, '')
+            AND s.bundle_id = t.bundle_id AND s.environment = t.environment)
+        """
+
     /// Forgets when the refunds of a customer were read, in the apps of these rows.
     static func forget(
         _ customer: String, inAppsOf keys: [SubscriptionKey], _ db: Database
@@ -36,6 +42,34 @@ enum RefundReads {
 }
 
 extension SQLiteStore {
+    /// How many pages of histories the stored periods and purchases of an app's customers fill.
+    package func historyPages(of app: AppIdentity) async throws(StoreError) -> HistoryPages {
+        try view("counting the pages of histories") { db in
+            let row = try Row.fetchOne(
+                db,
+                sql: """
+                    WITH customers (customer_id) AS (
+                        SELECT DISTINCT customer_id FROM subscriptions
+                        WHERE bundle_id = ?1 AND environment = ?2 AND customer_id <> ''),
+                    counts (customer_id, count) AS (
+                        SELECT s.customer_id, count(*) FROM transactions AS t
+                        JOIN subscriptions AS s ON s.bundle_id = t.bundle_id
+                            AND s.environment = t.environment
+                            AND s.original_transaction_id = t.original_transaction_id
+                        WHERE t.bundle_id = ?1 AND t.environment = ?2 GROUP BY s.customer_id
+                        UNION ALL
+                        SELECT customer_id, count(*) FROM purchases
+                        WHERE bundle_id = ?1 AND environment = ?2 GROUP BY customer_id)
+                    SELECT (SELECT count(*) FROM customers), ifnull(sum((total - 1) / 20), 0) FROM (
+                        SELECT sum(count) AS total FROM counts
+                        WHERE customer_id IN (SELECT customer_id FROM customers)
+                        GROUP BY customer_id)
+                    """, arguments: [app.bundleID, app.environment.rawValue])
+            return HistoryPages(
+                customers: row?.number(at: 0) ?? 0, further: row?.number(at: 1) ?? 0)
+        }
+    }
+
     /// How many customers there are, and how many of them are due.
     package func customersToRead(
         in sweep: RefundSweep
@@ -46,8 +80,10 @@ extension SQLiteStore {
             let row = try Row.fetchOne(
                 db,
                 sql: """
-                    SELECT count(DISTINCT owner), count(DISTINCT CASE is_read WHEN 0 THEN owner END)
-                    FROM (SELECT \(RefundReads.owner) AS owner, \(RefundReads.isRead) AS is_read
+                    SELECT count(DISTINCT owner), count(DISTINCT CASE is_read WHEN 0 THEN owner END),
+                        count(DISTINCT CASE WHEN is_read = 0 AND NOT has_subscription THEN owner END)
+                    FROM (SELECT \(RefundReads.owner) AS owner, \(RefundReads.isRead) AS is_read,
+                            \(RefundReads.hasSubscription) AS has_subscription
                         FROM purchases AS t WHERE t.bundle_id = ? AND t.environment = ?)
                     """,
                 arguments: [
@@ -56,6 +92,7 @@ extension SQLiteStore {
                 ])
             count.customers = row?.number(at: 0) ?? 0
             count.due = row?.number(at: 1) ?? 0
+            count.dueWithoutSubscription = row?.number(at: 2) ?? 0
             return count
         }
     }
@@ -70,7 +107,8 @@ extension SQLiteStore {
             try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT \(RefundReads.owner), t.transaction_id FROM purchases AS t
+                        SELECT t.transaction_id, t.customer_id, \(RefundReads.hasSubscription)
+                        FROM purchases AS t
                         WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id > ?
                             AND NOT \(RefundReads.isRead)
                             AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
@@ -84,9 +122,12 @@ extension SQLiteStore {
                     sweep.app.bundleID, sweep.app.environment.rawValue, transactionID ?? "",
                     sweep.cutoff.unixMilliseconds, pass.passID, limit,
                 ]
-            ).map {
-                RefundedCustomer(
-                    name: $0.requiredText(at: 0), transactionID: $0.requiredText(at: 1))
+            ).map { row in
+                let id = row.requiredText(at: 0)
+                return RefundedCustomer(
+                    customer: PurchaseCustomer(
+                        customerID: row.text(at: 1), transactionID: id), transactionID: id,
+                    hasSubscription: row.number(at: 2) == 1)
             }
         }
     }
@@ -109,9 +150,19 @@ extension SQLiteStore {
             try db.cachedStatement(
                 sql: "INSERT OR REPLACE INTO trueup_refund_reads VALUES (?, ?, ?, ?, ?)"
             ).execute(arguments: [
-                customer.name, sweep.app.bundleID, sweep.app.environment.rawValue,
+                customer.customer.owner, sweep.app.bundleID, sweep.app.environment.rawValue,
                 sweep.now.unixMilliseconds, pass.passID,
             ])
+        }
+    }
+}
+
+extension PurchaseCustomer {
+    /// The name in `trueup_refund_reads`.
+    fileprivate var owner: String {
+        switch self {
+        case .named(let name): "c:" + name
+        case .unnamed(let transactionID): "t:" + transactionID
         }
     }
 }

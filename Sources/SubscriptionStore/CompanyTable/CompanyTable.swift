@@ -61,6 +61,24 @@ extension SQLiteStore {
         }
     }
 
+    /// The stored one-time purchases of a customer in an app, by id.
+    package func purchases(
+        of customer: PurchaseCustomer, in app: AppIdentity, limit: Int
+    ) async throws(StoreError) -> [LocalTransaction] {
+        try await read("reading a customer's one-time purchases") { db in
+            let (condition, value) =
+                switch customer {
+                case .named(let name): ("customer_id", name)
+                case .unnamed(let transactionID): ("transaction_id", transactionID)
+                }
+            return try LocalTransaction.purchases(
+                where: """
+                    t.\(condition) = ? AND t.bundle_id = ? AND t.environment = ?
+                    ORDER BY t.transaction_id LIMIT ?
+                    """, [value, app.bundleID, app.environment.rawValue, limit], db)
+        }
+    }
+
     /// The rows held under these original transaction ids in any app and environment, by key.
     package func rows(
         holding originalTransactionIDs: [String]
@@ -496,14 +514,22 @@ actor NonUTF8Keys {
 extension LocalTransaction {
     /// The stored one-time purchase of a key.
     static func purchase(_ key: TransactionKey, _ db: Database) throws -> LocalTransaction? {
+        try purchases(
+            where: "t.bundle_id = ? AND t.environment = ? AND t.transaction_id = ?",
+            [key.bundleID, key.environment, key.transactionID], db
+        ).first
+    }
+
+    /// The stored one-time purchases `t` of which a condition holds.
+    fileprivate static func purchases(
+        where condition: String, _ arguments: StatementArguments, _ db: Database
+    ) throws -> [LocalTransaction] {
         let statement = try db.cachedStatement(
-            sql: """
-                SELECT \(columns(of: .purchases)) FROM purchases AS t
-                WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id = ?
-                """)
+            sql: "SELECT \(columns(of: .purchases)) FROM purchases AS t WHERE \(condition)")
         // At the cursor, where bytes that are no text are still seen.
-        let rows = try Row.fetchCursor(
-            statement, arguments: [key.bundleID, key.environment, key.transactionID])
-        return try rows.next().map { LocalTransaction($0, of: .purchases) }
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        var found: [LocalTransaction] = []
+        while let row = try rows.next() { found.append(LocalTransaction(row, of: .purchases)) }
+        return found
     }
 }

@@ -265,7 +265,10 @@ struct FindingExaminations {
     /// Each line of a finding has the same `field`: it is part of the finding's id.
     private static let selection = """
         SELECT \(RememberedFinding.columns), \(rowID) IS NOT NULL, p.verdict, p.look,
-            s.original_transaction_id IS NOT NULL,
+            CASE h.kind WHEN '\(FindingKind.purchaseUnknown.rawValue)' THEN EXISTS (
+                SELECT 1 FROM purchases AS b WHERE b.bundle_id = h.bundle_id
+                    AND b.environment = h.environment AND b.transaction_id = l.field)
+                ELSE s.original_transaction_id IS NOT NULL END,
             CASE h.kind WHEN '\(FindingKind.duplicateLocal.rawValue)' THEN
                 s.original_transaction_id IS NOT NULL AND \(StoredSubscriptions.hasDuplicates) END,
             CASE h.kind WHEN '\(FindingKind.price.rawValue)' THEN EXISTS (
@@ -280,7 +283,8 @@ struct FindingExaminations {
         FROM trueup_findings AS h
         LEFT JOIN trueup_pass_findings AS l ON l.finding_seq = (
             SELECT f.finding_seq FROM trueup_pass_findings AS f
-            WHERE (h.kind = '\(FindingKind.verificationFailed.rawValue)'
+            WHERE (h.kind IN ('\(FindingKind.verificationFailed.rawValue)',
+                        '\(FindingKind.purchaseUnknown.rawValue)')
                     OR h.kind IN \(OpenFindings.kindsOfNotifications))
                 AND f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id LIMIT 1)
         LEFT JOIN trueup_pass_rows AS p ON p.pass_id = ?1 AND p.bundle_id = h.bundle_id

@@ -29,6 +29,9 @@ package struct QuestionForecast: Hashable, Sendable {
     package var resumes = false
     /// Whose refunds are read, where the job reads them and purchases of the app are stored.
     package var refunds: [AppIdentity: RefundSweepCount] = [:]
+    /// How many pages beyond the first the histories have by what is stored, where they are read from their
+    /// beginning because one-time purchases are stored.
+    package var furtherPages: [AppIdentity: HistoryPages] = [:]
     /// The last runs of the job that were not narrowed and came to their end, newest first.
     package var pastRuns: [PastRun] = []
 
@@ -84,5 +87,23 @@ package struct CallForecast: Hashable, Sendable, Codable {
         self.questions = questions
         self.calls = calls
         self.milliseconds = milliseconds
+    }
+}
+
+/// How long the histories of an app's customers are at least, by the stored transactions.
+package struct HistoryPages: Hashable, Sendable {
+    /// Customers with a stored subscription.
+    package var customers: Int
+    /// Pages beyond the first of each history.
+    package var further: Int
+
+    package init(customers: Int, further: Int) {
+        self.customers = customers
+        self.further = further
+    }
+
+    /// How many further pages so many customers have, if all are alike.
+    package func further(ofCustomers count: Int) -> Int {
+        customers == 0 ? 0 : Int((Double(further) * Double(count) / Double(customers)).rounded())
     }
 }

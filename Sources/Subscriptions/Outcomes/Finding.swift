@@ -186,6 +186,7 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
     case transactionUnknown = "transaction_unknown"
     case purchaseMissing = "purchase_missing"
     case purchaseRefundMissed = "purchase_refund_missed"
+    case purchaseUnknown = "purchase_unknown"
     case notificationMissed = "notification_missed"
     case notificationLost = "notification_lost"
     case overlappingSubscriptions = "overlapping_subscriptions"
@@ -203,7 +204,7 @@ extension FindingKind {
     package var neededExamination: ExaminationDepth {
         switch self {
         case .transactionMissing, .transactionUnknown, .purchaseMissing, .purchaseRefundMissed,
-            .price:
+            .purchaseUnknown, .price:
             .periods
         case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
             .duplicateLocal, .unreadableValue, .seatMember:
@@ -232,7 +233,7 @@ extension FindingKind {
             .revocationMissed, .accessMissing, .accessUnpaid, .status, .expiry, .product,
             .renewalPreference, .revocationDate, .latestTransaction, .ownership, .seats,
             .identity, .price, .transactionMissing, .transactionUnknown, .purchaseMissing,
-            .purchaseRefundMissed, .notificationMissed, .notificationLost,
+            .purchaseRefundMissed, .purchaseUnknown, .notificationMissed, .notificationLost,
             .overlappingSubscriptions, .resurrected, .unknownValue, .unknownProduct,
             .unreadableValue, .seatMember:
             false
@@ -251,7 +252,7 @@ extension FindingKind {
             true
         case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
             .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,
-            .purchaseMissing, .purchaseRefundMissed,
+            .purchaseMissing, .purchaseRefundMissed, .purchaseUnknown,
             .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
             .verificationFailed, .contradiction, .unknownValue, .unknownProduct, .unreadableValue,
             .seatMember:

@@ -99,7 +99,10 @@ package struct RunForecast: Hashable, Sendable {
         lines.append((.subscriptionStatuses, statuses))
         if job.history != .never {
             let past = Spread(questions.pastRuns.map { $0.calls[.transactionHistory] ?? 0 })
-            let least = job.history == .always ? statuses.least : 0
+            let pages = questions.furtherPages[app.identity]
+            let least =
+                job.history == .always
+                ? statuses.least + (pages?.further(ofCustomers: statuses.least) ?? 0) : 0
             lines.append((.transactionHistory, Calls(past?.part(share), atLeast: least)))
         }
         let info = Spread(questions.pastRuns.map { $0.calls[.transactionInfo] ?? 0 })
@@ -107,13 +110,14 @@ package struct RunForecast: Hashable, Sendable {
             lines.append((.transactionInfo, Calls(info.part(share), atLeast: 0)))
         }
         if let refunds = questions.refunds[app.identity] {
-            // A further page is needed for every 20 refunds.
-            lines.append(
-                (
-                    .refundHistory,
-                    Calls(
-                        least: 0, expected: refunds.tonight, most: nil, basis: .forecast)
-                ))
+            // A further page is needed for every 20 transactions.
+            let histories = refunds.tonightWithoutSubscription
+            lines.append((.refundHistory, Calls(forecast: refunds.tonight - histories)))
+            if let index = lines.firstIndex(where: { $0.0 == .transactionHistory }) {
+                lines[index].1.expected = lines[index].1.expected.map { $0 + histories }
+            } else if histories > 0 {
+                lines.append((.transactionHistory, Calls(forecast: histories)))
+            }
         }
         return lines.map { Line($0.1, of: $0.0, app: app) }
     }
@@ -155,6 +159,11 @@ private struct Calls {
         self.expected = expected
         self.most = most
         self.basis = basis
+    }
+
+    /// A number that no earlier run confirms.
+    init(forecast expected: Int) {
+        self.init(least: 0, expected: expected, most: nil, basis: .forecast)
     }
 
     /// Takes the numbers of the last runs.
@@ -236,10 +245,13 @@ extension RunForecast {
         policy.unconfiguredBundles = unconfiguredBundles(among: table, apps: settings.identities)
         var questions = try Self.questions(
             of: job, policy, apps: only, run: Self.header(of: job, settings, at: now), in: store)
-        if let days = job.purchases.sweepDays, job.steps.contains(.walk),
-            settings.company.table == nil
-        {
-            for app in settings.identities where only?.contains(app) ?? true {
+        let asked = settings.identities.filter { only?.contains($0) ?? true }
+        let keepsPurchases = try settings.company.table == nil && store.keepsPurchases()
+        if keepsPurchases, job.history == .always {
+            for app in asked { questions.furtherPages[app] = try await store.historyPages(of: app) }
+        }
+        if let days = job.purchases.sweepDays, job.steps.contains(.walk), keepsPurchases {
+            for app in asked {
                 let count = try await store.customersToRead(
                     in: RefundSweep(app: app, days: days, now: now))
                 if count.customers > 0 { questions.refunds[app] = count }

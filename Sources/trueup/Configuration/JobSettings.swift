@@ -127,7 +127,7 @@ package struct PurchaseSweep: Hashable, Sendable, SettingsSection {
     static let declared: [Setting<PurchaseSweep>] = [
         Setting(
             "sweep_days", \.sweepDays, .wholeNumberOrNone(in: 1...3650), newPass: .no,
-            "in how many days a run reads each customer's refunds once, with one call or more; none = never"
+            "in how many days a run reads each customer's refunds once, or the history of a customer without a subscription, with one call or more; none = never"
         )
     ]
 

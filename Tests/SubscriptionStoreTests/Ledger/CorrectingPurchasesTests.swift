@@ -241,14 +241,23 @@ import Testing
         func due(_ day: Int64, _ night: Night, after id: String? = nil) async throws -> [String] {
             try await store.dueRefunds(
                 of: sweep(day: day), after: id, limit: 10, in: night.pass
-            ).map { $0.name + " " + $0.transactionID }
+            ).map { customer in
+                let name =
+                    switch customer.customer {
+                    case .named(let name): "c:" + name
+                    case .unnamed(let id): "t:" + id
+                    }
+                return name + " " + customer.transactionID
+            }
         }
         #expect(try await due(0, night) == ["c:a 11", "c:a 12", "c:b 13", "t:14 14"])
         #expect(try await due(0, night, after: "12") == ["c:b 13", "t:14 14"])
         // A purchase that the run has compared already tells enough.
         try await night.stage(refund("13"))
         try await store.stage(
-            [], ofRefundsOf: RefundedCustomer(name: "c:a", transactionID: "11"),
+            [],
+            ofRefundsOf: RefundedCustomer(
+                customer: .named("a"), transactionID: "11", hasSubscription: false),
             in: sweep(day: 0), pass: night.pass, run: night.run)
         #expect(try await due(0, night) == ["t:14 14"])
         try await night.conclude()
@@ -260,6 +269,97 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_refund_reads") == "0")
     }
 
+    @Test func `of a customer are read by the name, or by the purchase without one`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        try database.execute(
+            """
+            UPDATE purchases SET customer_id = 'a';
+            INSERT INTO purchases (
+                transaction_id, original_transaction_id, environment, bundle_id, customer_id)
+            VALUES ('13', '13', 'Production', 'com.example.app', ''),
+                ('14', '14', 'Sandbox', 'com.example.app', 'a');
+            UPDATE subscriptions SET customer_id = 'a';
+            """)
+        func ids(_ customer: PurchaseCustomer, _ limit: Int = 10) async throws -> [String] {
+            try await store.purchases(of: customer, in: app, limit: limit)
+                .map(\.key.transactionID)
+        }
+        #expect(try await ids(.named("a")) == ["11", "12"])
+        #expect(try await ids(.named("a"), 1) == ["11"])
+        #expect(try await ids(.named("b")) == [])
+        #expect(try await ids(.unnamed("13")) == ["13"])
+        let sweep = RefundSweep(
+            app: app, days: 2, now: Timestamp(unixMilliseconds: Night.start))
+        let count = try await store.customersToRead(in: sweep)
+        #expect((count.due, count.dueWithoutSubscription) == (2, 1))
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let due = try await store.dueRefunds(of: sweep, after: nil, limit: 10, in: night.pass)
+        #expect(due.map(\.hasSubscription) == [true, true, false])
+        #expect(due.map(\.customer) == [.named("a"), .named("a"), .unnamed("13")])
+    }
+
+    /// A page of a history has 20 transactions.
+    @Test func `fill pages of histories with the periods of their customer`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        let rows = (100..<140).map { id in
+            let owner = id < 119 ? "'a'" : id < 120 ? "NULL" : "'b'"
+            return "('\(id)', '\(id)', 'Production', 'com.example.app', \(owner))"
+        }
+        try database.execute(
+            """
+            UPDATE subscriptions SET customer_id = 'a';
+            DELETE FROM purchases;
+            INSERT INTO purchases (
+                transaction_id, original_transaction_id, environment, bundle_id, customer_id)
+            VALUES \(rows.joined(separator: ", "));
+            INSERT INTO transactions (
+                transaction_id, original_transaction_id, environment, bundle_id)
+            VALUES ('1', '1', 'Production', 'com.example.app')
+            """)
+        // 19 purchases and a period: one page. The customer `b` has no subscription.
+        #expect(try await store.historyPages(of: app) == HistoryPages(customers: 1, further: 0))
+        try database.execute("UPDATE purchases SET customer_id = 'a' WHERE transaction_id < '121'")
+        #expect(try await store.historyPages(of: app) == HistoryPages(customers: 1, further: 1))
+    }
+
+    @Test func `unknown to Apple stay a finding until the row is gone`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        var finding = Finding(
+            kind: .purchaseUnknown, severity: .high, bundleID: app.bundleID,
+            environment: "Production")
+        finding.key = key("11")
+        finding.field = "11"
+        finding.transactionID = "11"
+        var unknown = RowOutcome(key: key("11"), verdict: nil)
+        unknown.findings = [finding]
+        unknown.examined = .periods
+        func open() throws -> String? {
+            try database.value(
+                "SELECT count(*) FROM trueup_findings WHERE state IN ('new', 'open')")
+        }
+        let first = try await Night.begin(store, Night.header("run-1"))
+        try await first.stage(unknown)
+        try await first.conclude()
+        #expect(try open() == "1")
+        // A run that did not look at the purchase says nothing about it.
+        let second = try await Night.begin(store, Night.header("run-2", at: Night.start + 1))
+        try await second.conclude()
+        #expect(try open() == "1")
+        try database.execute("DELETE FROM purchases WHERE transaction_id = '11'")
+        let third = try await Night.begin(store, Night.header("run-3", at: Night.start + 2))
+        var conclusion = RunConclusion(
+            ended: third.run.started, statuses: [.ok], messages: [], limits: [], calls: [],
+            closesPass: true)
+        conclusion.acceptedTableRows = 1
+        try await store.conclude(conclusion, in: third.pass, run: third.run)
+        #expect(try open() == "0")
+    }
+
     @Test func `are read again where nothing of the reading was reported`() async throws {
         let database = try TemporaryDatabase()
         let store = try held(database)
@@ -267,7 +367,9 @@ import Testing
             app: app, days: 2, now: Timestamp(unixMilliseconds: Night.start))
         let killed = try await Night.begin(store, Night.header("run-1"))
         try await store.stage(
-            [], ofRefundsOf: RefundedCustomer(name: "t:11", transactionID: "11"), in: sweep,
+            [],
+            ofRefundsOf: RefundedCustomer(
+                customer: .unnamed("11"), transactionID: "11", hasSubscription: false), in: sweep,
             pass: killed.pass, run: killed.run)
         #expect(try await store.customersToRead(in: sweep).due == 1)
         try database.execute("UPDATE trueup_passes SET state = 'dropped'")

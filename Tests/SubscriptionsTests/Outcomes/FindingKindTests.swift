@@ -12,6 +12,7 @@ import Testing
                 "latest_transaction", "ownership", "seats", "identity", "price",
                 "transaction_missing",
                 "transaction_unknown", "purchase_missing", "purchase_refund_missed",
+                "purchase_unknown",
                 "notification_missed", "notification_lost",
                 "overlapping_subscriptions", "resurrected", "verification_failed",
                 "contradiction", "unknown_value", "unknown_product",

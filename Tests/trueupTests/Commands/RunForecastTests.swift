@@ -64,8 +64,28 @@ import Testing
         // Apple allows ten a second, whatever the settings say.
         #expect(refunds.milliseconds == 10_100)
         #expect(forecast.inShort.calls["refund_history"] == 101)
+        // Of customers without a subscription the whole history is read.
+        (count.dueWithoutSubscription, questions.refunds[Self.app]) = (350, nil)
+        questions.refunds = [Self.app: count]
+        let both = RunForecast(
+            questions,
+            job: try job("steps: [walk]", "history: never", "purchases: {sweep_days: 10}"),
+            apps: [Self.settings()], rows: [])
+        #expect(try line("refund_history", of: both).expected == 50)
+        #expect(try line("transaction_history", of: both).expected == 51)
         count.due = 7
         #expect(count.tonight == 7)
+    }
+
+    /// Purchases make a history be read from its beginning, by pages of 20 transactions.
+    @Test func `histories have as many pages as the stored transactions fill`() throws {
+        var questions = asking(10, after: [Self.run(statuses: 10, history: 10, notifications: nil)])
+        questions.furtherPages = [Self.app: HistoryPages(customers: 20, further: 8)]
+        let always = RunForecast(
+            questions, job: try job("steps: [walk]", "history: always"), apps: [Self.settings()],
+            rows: [])
+        let history = try line("transaction_history", of: always)
+        #expect((history.least, history.expected, history.most) == (14, 14, 14))
     }
 
     @Test func `a walk without notifications takes one call for each customer, for certain`() throws
