@@ -264,26 +264,8 @@ struct CSVSyntax {
 
 /// Writes rows as CSV (RFC 4180) with their values as they are, so that an import reads them back.
 package enum CSVRowWriter {
-    /// The line that names the columns, for `SubscriptionField` or `TransactionField`.
-    package static func appendHeader<Field: RawRepresentable<String>>(
-        of columns: [Field], to output: inout [UInt8]
-    ) {
-        append(columns.map { FieldValue.text($0.rawValue) }, to: &output)
-    }
-
-    package static func append(
-        _ row: LocalSubscription, _ columns: [SubscriptionField], to output: inout [UInt8]
-    ) {
-        append(columns.map(row.value(of:)), to: &output)
-    }
-
-    package static func append(
-        _ row: LocalTransaction, _ columns: [TransactionField], to output: inout [UInt8]
-    ) {
-        append(columns.map(row.value(of:)), to: &output)
-    }
-
-    private static func append(_ values: [FieldValue], to output: inout [UInt8]) {
+    /// A line of values; the first line has the names of the columns.
+    package static func append(_ values: [FieldValue], to output: inout [UInt8]) {
         for (index, value) in values.enumerated() {
             if index > 0 { output.append(UInt8(ascii: ",")) }
             switch value {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Written rows` {
     @Test func `stand in the contract's columns and order`() {
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: SubscriptionField.allCases, to: &bytes)
+        CSVRowWriter.append(SubscriptionField.allCases.map { .text($0.rawValue) }, to: &bytes)
         #expect(
             String(decoding: bytes, as: UTF8.self)
                 == "original_transaction_id,environment,bundle_id,customer_id,app_account_token,"
@@ -66,8 +66,10 @@ import Testing
             rows.append(row)
         }
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: SubscriptionField.allCases, to: &bytes)
-        for row in rows { CSVRowWriter.append(row, SubscriptionField.allCases, to: &bytes) }
+        CSVRowWriter.append(SubscriptionField.allCases.map { .text($0.rawValue) }, to: &bytes)
+        for row in rows {
+            CSVRowWriter.append(SubscriptionField.allCases.map(row.value(of:)), to: &bytes)
+        }
         let read = try readSubscriptions(bytes)
         #expect(read.bad.isEmpty)
         #expect(read.rows == rows)
@@ -86,8 +88,8 @@ import Testing
         row.currency = "JPY"
         row.signedDate = Timestamp(unixMilliseconds: -1)
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: TransactionField.ofPeriods, to: &bytes)
-        CSVRowWriter.append(row, TransactionField.ofPeriods, to: &bytes)
+        CSVRowWriter.append(TransactionField.ofPeriods.map { .text($0.rawValue) }, to: &bytes)
+        CSVRowWriter.append(TransactionField.ofPeriods.map(row.value(of:)), to: &bytes)
         let file = try RowFixture(bytes, name: ".csv")
         let read = try ReadRows(TransactionFileReader(transactionsAt: file.path, apps: []))
         #expect(read.bad.isEmpty)
@@ -111,8 +113,8 @@ import Testing
         row.currency = "JPY"
         row.signedDate = Timestamp(unixMilliseconds: 3)
         var bytes: [UInt8] = []
-        CSVRowWriter.appendHeader(of: TransactionField.ofPurchases, to: &bytes)
-        CSVRowWriter.append(row, TransactionField.ofPurchases, to: &bytes)
+        CSVRowWriter.append(TransactionField.ofPurchases.map { .text($0.rawValue) }, to: &bytes)
+        CSVRowWriter.append(TransactionField.ofPurchases.map(row.value(of:)), to: &bytes)
         let file = try RowFixture(bytes, name: ".csv")
         let read = try ReadRows(
             TransactionFileReader(transactionsAt: file.path, of: .purchases, apps: []))

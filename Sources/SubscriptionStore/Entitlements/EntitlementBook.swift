@@ -168,7 +168,7 @@ struct EntitlementBook {
     }
 }
 
-/// What is stored of a customer, by statements that are prepared once for all customers of a
+/// The stored rows, purchases and entitlements of a customer, by statements that are prepared once for a
 /// transaction.
 struct CustomerQueries {
     private let ofSubscriptions: Statement
@@ -235,7 +235,7 @@ extension EntitlementBook {
             db.cachedStatement(sql: "SELECT catalogue FROM trueup_entitlement_catalogue"))
     }
 
-    /// What stands for the catalogue while the table is filled in for the first time.
+    /// The name of no catalogue: the table is being filled in for the first time.
     private static let filling = "being filled in"
 
     /// From now on triggers note whose rows change; before the first filling nothing is noted, as it

@@ -51,13 +51,7 @@ package struct Entitlements: Verb {
         filter.bundleID = bundleID
         filter.activeAt = active ? moment : nil
         if let changedSince {
-            let runID = try RunName(changedSince).whole(settings, in: invocation)
-            guard let number = try store.number(ofRun: runID) else {
-                throw CommandFailure(
-                    .usage,
-                    "no run \(PlainText.of(runID)) is kept; \"trueup status\" lists the last ones")
-            }
-            filter.changedIn = number
+            filter.changedIn = try RunName(changedSince).number(settings, in: store, invocation)
         }
         warn(of: try store.entitlementState(), in: invocation)
         if let customer, try !store.knows(customer: customer) {

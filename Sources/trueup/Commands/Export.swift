@@ -1,4 +1,5 @@
 package import ArgumentParser
+import FoundationEssentials
 import RowFiles
 import SubscriptionStore
 package import Subscriptions
@@ -21,16 +22,38 @@ package struct Export: Verb {
     @Flag(help: "Print the one-time purchases instead.")
     package var purchases = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Print only rows that this run or a later one changed.",
+            discussion: "A run's id, its beginning, or \"latest\".", valueName: "run"))
+    package var changedSince: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Print only rows that were changed since the last export with this file.",
+            discussion: """
+                The file keeps how far that export came. Without the file, all rows are printed. It is \
+                replaced when everything was printed.
+                """, valueName: "file"))
+    package var cursor: String?
+
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package static let exitStatuses = CommandStatuses(
-        [CommandStatuses.database], [.ok: "printed"])
+        [CommandStatuses.database],
+        [
+            .ok: "printed", .data: "the file of --cursor is not one",
+            .output: "the file of --cursor cannot be written",
+        ])
 
     package init() {}
 
     package func validate() throws {
         if transactions, purchases {
             throw ValidationError("Give --transactions or --purchases, not both.")
+        }
+        if changedSince != nil, cursor != nil {
+            throw ValidationError("Give --changed-since or --cursor, not both.")
         }
     }
 
@@ -39,47 +62,166 @@ package struct Export: Verb {
             flag: common.config, environment: invocation.environment)
         let store = try Books(settings).openToRead(at: invocation.now())
         if let missing = try settings.company.copy(in: store)?.notRead() { invocation.say(missing) }
-        var batch: [UInt8] = []
-        let output = invocation.rawOutput
-        let handOn = { (batch: inout [UInt8], limit: Int) throws(CommandFailure) in
-            guard batch.count > limit else { return }
-            try output.write(batch)
-            batch.removeAll(keepingCapacity: true)
-        }
-        if transactions || purchases {
-            let table: TransactionTable = purchases ? .purchases : .periods
+        let output = RowOutput(
+            isJSON: common.json, batchBytes: Self.batchBytes, to: invocation.rawOutput)
+        let table: TransactionTable? = transactions ? .periods : purchases ? .purchases : nil
+        if changedSince != nil || cursor != nil {
+            try showChanges(of: table, in: store, settings, output, invocation)
+        } else if let table {
             let columns = table.fields
-            if !common.json { CSVRowWriter.appendHeader(of: columns, to: &batch) }
+            try output.begin(columns.map(\.rawValue))
             try store.forEachTransaction(of: table) { row in
-                if common.json {
-                    append(columns, row.value(of:), to: &batch)
-                } else {
-                    CSVRowWriter.append(row, columns, to: &batch)
-                }
-                try handOn(&batch, Self.batchBytes)
+                try output.add(columns.map(row.value(of:)))
             }
         } else {
             let columns = try store.columnsInUse()
-            if !common.json { CSVRowWriter.appendHeader(of: columns, to: &batch) }
-            try store.forEachSubscription { row in
-                if common.json {
-                    append(columns, row.value(of:), to: &batch)
-                } else {
-                    CSVRowWriter.append(row, columns, to: &batch)
-                }
-                try handOn(&batch, Self.batchBytes)
-            }
+            try output.begin(columns.map(\.rawValue))
+            try store.forEachSubscription { row in try output.add(columns.map(row.value(of:))) }
         }
-        try handOn(&batch, 0)
+        try output.end()
         return .ok
     }
+}
 
-    private func append<Field: RawRepresentable<String>>(
-        _ fields: [Field], _ value: (Field) -> FieldValue, to batch: inout [UInt8]
-    ) {
-        let members = fields.map { ($0.rawValue, value($0).json) }
-        let object = CanonicalJSON.object(Dictionary(uniqueKeysWithValues: members))
-        batch.append(contentsOf: object.rendered.utf8)
-        batch.append(UInt8(ascii: "\n"))
+/// The rows that were changed, for a system that follows them.
+extension Export {
+    /// The columns before those of the row; they and the row's are always the same.
+    private static let changeColumns = ["change", "ledger_entry", "run_id", "changed_at"]
+
+    private func showChanges(
+        of table: TransactionTable?, in store: SQLiteStore, _ settings: Settings,
+        _ output: RowOutput, _ invocation: Invocation
+    ) throws {
+        let file = cursor.map {
+            ExportCursorFile(path: $0, table: table?.rawValue ?? "subscriptions")
+        }
+        var start = ExportStart.allRows
+        if let changedSince {
+            start = .run(try RunName(changedSince).number(settings, in: store, invocation))
+        } else if let known = try file?.read() {
+            start = .cursor(known)
+        }
+        let end: ExportEnd
+        if let table {
+            let columns = table.fields
+            try output.begin(Self.changeColumns + columns.map(\.rawValue))
+            end = try store.forEachChangedTransaction(of: table, from: start) { changed in
+                try output.add(
+                    Self.values(of: changed.change) + columns.map(changed.row.value(of:)))
+            }
+        } else {
+            let columns = SubscriptionField.allCases
+            try output.begin(Self.changeColumns + columns.map(\.rawValue))
+            end = try store.forEachChangedSubscription(from: start) { changed in
+                try output.add(
+                    Self.values(of: changed.change) + columns.map(changed.row.value(of:)))
+            }
+        }
+        try output.end()
+        if end.beganAgain {
+            invocation.say(
+                "The ledger does not have the entry at which the last export with \(cursor ?? "") ended: "
+                    + "trueup's database was restored, or is another one. All rows were printed.")
+        }
+        try file?.write(end.cursor)
+    }
+
+    private static func values(of change: LastChange?) -> [FieldValue] {
+        guard let change else { return changeColumns.map { _ in .null } }
+        return [
+            .text(change.action.rawValue), .integer(change.entry), .text(change.runID),
+            .time(change.writtenAt),
+        ]
+    }
+}
+
+/// The file of a reader that keeps how far its exports of changes came.
+private struct ExportCursorFile {
+    let path: String
+    let table: String
+
+    private struct Content: Codable {
+        var table: String
+        var database: String
+        var entry: Int64
+        var hash: String
+    }
+
+    /// - Returns: `nil` where there is no file yet.
+    /// - Throws: 65 where it is not one that an export wrote.
+    func read() throws -> ExportCursor? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let data = FileManager.default.contents(atPath: path),
+            let content = try? JSONDecoder().decode(Content.self, from: data)
+        else {
+            throw CommandFailure(
+                .data,
+                "\(PlainText.of(path)) is not a file that \"trueup export --cursor\" wrote, or it cannot be "
+                    + "read. Nothing was printed. Name another file, or delete it to export all rows."
+            )
+        }
+        guard content.table == table else {
+            throw CommandFailure(
+                .data,
+                "\(PlainText.of(path)) is of an export of \(PlainText.of(content.table)), and this one is of "
+                    + "\(table). Nothing was printed. Name a file of its own for each.")
+        }
+        return ExportCursor(
+            database: content.database, entry: content.entry, hash: content.hash)
+    }
+
+    /// - Throws: 74 where it cannot be written: the next export prints the same rows again.
+    func write(_ cursor: ExportCursor) throws {
+        let content = Content(
+            table: table, database: cursor.database, entry: cursor.entry, hash: cursor.hash)
+        do {
+            try JSONEncoder().encode(content).write(
+                to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw CommandFailure(
+                .output,
+                "\(PlainText.of(path)) cannot be written: \(error). The rows were printed. The next export "
+                    + "prints them again. Check the folder, its rights and its free space.")
+        }
+    }
+}
+
+/// Rows on their way to standard output, as CSV or JSON Lines.
+private final class RowOutput {
+    private let isJSON: Bool
+    private let batchBytes: Int
+    private let output: any ByteSink
+    private var columns: [String] = []
+    private var batch: [UInt8] = []
+
+    init(isJSON: Bool, batchBytes: Int, to output: any ByteSink) {
+        self.isJSON = isJSON
+        self.batchBytes = batchBytes
+        self.output = output
+    }
+
+    func begin(_ columns: [String]) throws(CommandFailure) {
+        self.columns = columns
+        if !isJSON { CSVRowWriter.append(columns.map(FieldValue.text), to: &batch) }
+    }
+
+    func add(_ values: [FieldValue]) throws(CommandFailure) {
+        if isJSON {
+            let members = zip(columns, values.map(\.json))
+            let object = CanonicalJSON.object(Dictionary(uniqueKeysWithValues: members))
+            batch.append(contentsOf: object.rendered.utf8)
+            batch.append(UInt8(ascii: "\n"))
+        } else {
+            CSVRowWriter.append(values, to: &batch)
+        }
+        guard batch.count > batchBytes else { return }
+        try end()
+    }
+
+    /// Hands on what is left.
+    func end() throws(CommandFailure) {
+        guard !batch.isEmpty else { return }
+        try output.write(batch)
+        batch.removeAll(keepingCapacity: true)
     }
 }

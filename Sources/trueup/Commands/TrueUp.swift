@@ -82,7 +82,10 @@ package enum CommandExamples {
             "trueup import --transactions periods.jsonl",
             "trueup import --receipts receipts.jsonl",
         ],
-        "export": ["trueup export > rows.csv", "trueup export --transactions > periods.csv"],
+        "export": [
+            "trueup export > rows.csv", "trueup export --transactions > periods.csv",
+            "trueup export --cursor warehouse.cursor --json > changes.jsonl",
+        ],
         "status": ["trueup status", "trueup status --json"],
         "entitlements": [
             "trueup entitlements --customer customer-000042",

@@ -33,6 +33,21 @@ struct RunName {
         return known.first ?? name
     }
 
+    /// The number of the run, by which changes are dated.
+    ///
+    /// - Throws: 64 also where the run is not kept.
+    func number(
+        _ settings: Settings, in store: SQLiteStore, _ invocation: Invocation
+    ) throws -> Int64 {
+        let runID = try whole(settings, in: invocation)
+        guard let number = try store.number(ofRun: runID) else {
+            throw CommandFailure(
+                .usage,
+                "no run \(PlainText.of(runID)) is kept; \"trueup status\" lists the last ones")
+        }
+        return number
+    }
+
     /// Returns the record of the run.
     ///
     /// - Throws: 64 also where nothing is kept of it any more.

@@ -73,6 +73,13 @@ import Testing
         try run("entitlements", "--changed-since", applied, "--active")
         try run("verify", "--database")
         try run("export")
+        try run("export", "--changed-since", applied)
+        for table in ["--transactions", "--purchases"] {
+            try run("export", "--cursor=cursor" + table, table)
+            try run("export", "--cursor=cursor" + table, table)
+        }
+        try run("export", "--cursor", "cursor")
+        try run("export", "--cursor", "cursor")
         try run("tell")
         let finding = try place.stored(
             "SELECT min(finding_id) FROM trueup_findings WHERE state IN ('new', 'open')")

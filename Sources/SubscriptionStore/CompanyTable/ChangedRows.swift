@@ -1,0 +1,186 @@
+import GRDB
+package import Subscriptions
+
+/// The last ledger entry that an export of changes has written out.
+package struct ExportCursor: Hashable, Sendable {
+    /// The identity of trueup's database.
+    package var database: String
+    /// The entry's number; 0 before the first.
+    package var entry: Int64
+    /// The entry's hash.
+    package var hash: String
+
+    package init(database: String, entry: Int64, hash: String) {
+        self.database = database
+        self.entry = entry
+        self.hash = hash
+    }
+}
+
+/// The place at which an export of changes begins.
+package enum ExportStart: Hashable, Sendable {
+    /// With all rows.
+    case allRows
+    /// With what the run of this number changed.
+    case run(Int64)
+    /// Behind what an earlier export wrote out.
+    case cursor(ExportCursor)
+}
+
+/// A row that trueup changed, as it is now, with the last correction of it.
+package struct ExportedRow<Row: Sendable>: Sendable {
+    /// `nil` in an export of all rows.
+    package var change: LastChange?
+    /// Without values besides its key where the correction deleted it.
+    package var row: Row
+}
+
+/// The newest correction of a row.
+package struct LastChange: Hashable, Sendable {
+    package var action: RowAction
+    package var entry: Int64
+    package var runID: String
+    package var writtenAt: Timestamp
+}
+
+/// The outcome of an export of changes.
+package struct ExportEnd: Hashable, Sendable {
+    package var rows: Int64 = 0
+    /// The place that it reached.
+    package var cursor: ExportCursor
+    /// Whether all rows were written, because the ledger no longer has the cursor's entry.
+    package var beganAgain = false
+}
+
+extension SQLiteStore {
+    /// Hands over the subscriptions that were changed, in the order of their newest corrections.
+    ///
+    /// One consistent view: the cursor that is returned is of the rows that were handed over.
+    ///
+    /// - Parameters:
+    ///   - start: Where to begin.
+    ///   - body: Takes each row once.
+    /// - Returns: How many rows there were, and up to where.
+    /// - Throws: An error of the database or of `body`.
+    package func forEachChangedSubscription(
+        from start: ExportStart, _ body: (ExportedRow<LocalSubscription>) throws -> Void
+    ) throws -> ExportEnd {
+        try stream("reading the changed rows") { db in
+            try ChangedRows(db: db, table: .subscriptions).forEach(
+                from: start, columns: try LocalSubscription.columns(db),
+                count: LocalSubscription.columnCount,
+                gone: { key, _ in LocalSubscription(key: key) }, LocalSubscription.init, body)
+        }
+    }
+
+    /// Hands over the periods or one-time purchases that were changed, as
+    /// `forEachChangedSubscription` does.
+    package func forEachChangedTransaction(
+        of table: TransactionTable, from start: ExportStart,
+        _ body: (ExportedRow<LocalTransaction>) throws -> Void
+    ) throws -> ExportEnd {
+        try stream("reading the changed rows") { db in
+            try ChangedRows(db: db, table: table == .periods ? .transactions : .purchases).forEach(
+                from: start, columns: LocalTransaction.columns(of: table),
+                count: table.fields.count,
+                gone: { key, transactionID in
+                    LocalTransaction(
+                        key: TransactionKey(
+                            bundleID: key.bundleID, environment: key.environment,
+                            transactionID: transactionID),
+                        originalTransactionID: key.originalTransactionID)
+                },
+                { LocalTransaction($0, of: table) }, body)
+        }
+    }
+}
+
+/// The rows of one table that ledger entries from some place on are about.
+private struct ChangedRows {
+    let db: Database
+    let table: ChangeSet.Table
+
+    private var alias: String { table == .subscriptions ? "s" : "t" }
+    private var identity: String {
+        table == .subscriptions ? "original_transaction_id" : "transaction_id"
+    }
+
+    func forEach<Record: Sendable>(
+        from start: ExportStart, columns: String, count: Int,
+        gone: (SubscriptionKey, String) -> Record, _ record: (Row) -> Record,
+        _ body: (ExportedRow<Record>) throws -> Void
+    ) throws -> ExportEnd {
+        let head = try Ledger(db: db).head()
+        let database = try SQLiteStore.databaseIdentity(db)
+        var end = ExportEnd(
+            cursor: ExportCursor(database: database, entry: head.number, hash: head.hash))
+        guard let last = try lastEntry(before: start, head: head.number, of: database) else {
+            end.beganAgain = start != .allRows
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT \(columns) FROM \(table.rawValue) AS \(alias)
+                    ORDER BY \(alias).bundle_id, \(alias).environment, \(alias).\(identity)
+                    """)
+            while let row = try rows.next() {
+                end.rows += 1
+                try body(ExportedRow(change: nil, row: record(row)))
+            }
+            return end
+        }
+        let rows = try Row.fetchCursor(
+            db, sql: changed(columns), arguments: [last, table.rawValue])
+        while let row = try rows.next() {
+            end.rows += 1
+            try body(
+                ExportedRow(
+                    change: LastChange(
+                        action: row.text(at: count + 2).flatMap(RowAction.init) ?? .update,
+                        entry: row.integer(at: count) ?? 0, runID: row.requiredText(at: count + 1),
+                        writtenAt: row.time(at: count + 3) ?? Timestamp(unixMilliseconds: 0)),
+                    row: row.integer(at: count + 4) == 1
+                        ? record(row)
+                        : gone(SubscriptionKey(row, at: count + 5), row.text(at: count + 8) ?? "")))
+        }
+        return end
+    }
+
+    private func changed(_ columns: String) -> String {
+        """
+        SELECT \(columns), l.entry, l.run_id, l.action, l.written_at, \(alias).bundle_id IS NOT NULL,
+            l.bundle_id, l.environment, l.original_transaction_id, l.transaction_id
+        FROM (
+            SELECT max(entry) AS entry FROM trueup_ledger WHERE entry > ? AND target_table = ?
+            GROUP BY bundle_id, environment, original_transaction_id, transaction_id
+        ) AS n
+        JOIN trueup_ledger AS l ON l.entry = n.entry
+        LEFT JOIN \(table.rawValue) AS \(alias) ON \(alias).bundle_id = l.bundle_id
+            AND \(alias).environment = l.environment AND \(alias).\(identity) = l.\(identity)
+        ORDER BY l.entry
+        """
+    }
+
+    /// The last entry that is not wanted; `nil` where all rows are.
+    private func lastEntry(
+        before start: ExportStart, head: Int64, of database: String
+    ) throws -> Int64? {
+        switch start {
+        case .allRows: return nil
+        case .cursor(let cursor):
+            guard cursor.database == database else { return nil }
+            guard cursor.entry > 0 else { return cursor.entry == 0 ? 0 : nil }
+            let hash = try String.fetchOne(
+                db, sql: "SELECT hash FROM trueup_ledger WHERE entry = ?",
+                arguments: [cursor.entry])
+            return hash == cursor.hash ? cursor.entry : nil
+        case .run(let number):
+            let first = try Int64.fetchOne(
+                db,
+                sql: """
+                    SELECT min((SELECT min(entry) FROM trueup_ledger WHERE run_id = r.run_id))
+                    FROM trueup_runs AS r WHERE r.run_seq >= ?
+                    """, arguments: [number])
+            return first.map { $0 - 1 } ?? head
+        }
+    }
+}
