@@ -303,6 +303,7 @@ package struct Reconciler: Sendable {
     private func limits(of ending: Ending) -> [String] {
         var reached = ending.plan.breaches.map { "guard \($0.name.rawValue)" }
         if case .differs = ending.plan.canary { reached.append("guard canary") }
+        if case .refused = ending.end { reached.append("guard hooks.before") }
         if ending.end == .deadline { reached.append("max_duration") }
         if case .stop(.quotaWaitPastDeadline) = ending.end { reached.append("quota") }
         return reached

@@ -147,6 +147,8 @@ extension ExitDecision {
                     ? " Before you run the job again, read discrepancies.csv and look for a proxy or "
                         + "firewall between this machine and Apple." : "")
         case .store(let error), .stop(.store(let error)): error.description
+        case .refused(let why):
+            why + " The run did not begin: no row was changed, and Apple was not asked."
         }
     }
 }

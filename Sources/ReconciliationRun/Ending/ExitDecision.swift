@@ -14,6 +14,8 @@ package enum RunEnd: Hashable, Sendable {
     /// Answers that cannot be read or trusted (exit 76).
     case unreadable(String)
     case store(StoreError)
+    /// A program of the company's kept the run from beginning, for this reason (exit 4).
+    case refused(String)
 
     package init(_ stop: RunStop) {
         switch stop {
@@ -29,7 +31,7 @@ package enum RunEnd: Hashable, Sendable {
     var letsOthersFinish: Bool {
         switch self {
         case .deadline, .stop(.quotaWaitPastDeadline): true
-        case .completed, .signal, .stop, .unavailable, .unreadable, .store: false
+        case .completed, .signal, .stop, .unavailable, .unreadable, .store, .refused: false
         }
     }
 
@@ -40,7 +42,7 @@ package enum RunEnd: Hashable, Sendable {
     package var allowsApplying: Bool {
         switch self {
         case .completed, .deadline, .unavailable, .stop(.quotaWaitPastDeadline): true
-        case .signal, .stop, .unreadable, .store: false
+        case .signal, .stop, .unreadable, .store, .refused: false
         }
     }
 
@@ -49,7 +51,7 @@ package enum RunEnd: Hashable, Sendable {
     package var reasonOfUnreached: UndecidedReason {
         switch self {
         case .stop(.denied), .stop(.misconfigured), .unavailable, .unreadable: .unavailable
-        case .completed, .deadline, .signal, .stop, .store: .deadline
+        case .completed, .deadline, .signal, .stop, .store, .refused: .deadline
         }
     }
 
@@ -57,7 +59,7 @@ package enum RunEnd: Hashable, Sendable {
     package var leavesPassOpen: Bool {
         switch self {
         case .completed, .unreadable: false
-        case .deadline, .signal, .stop, .unavailable, .store: true
+        case .deadline, .signal, .stop, .unavailable, .store, .refused: true
         }
     }
 }
@@ -145,6 +147,7 @@ package struct ExitDecision: Hashable, Sendable {
         case .stop(.cancelled): held.append(.incomplete)
         case .unavailable: held.append(.incomplete)
         case .unreadable: held.append(.protocol)
+        case .refused: held.append(.guarded)
         case .store(let error), .stop(.store(let error)): held.append(error.exitStatus)
         }
         held += refusedApps.values.map(\.status)

@@ -96,7 +96,7 @@ struct ScheduleStep {
     /// before.
     static func countWhatIsLeft(in context: RunContext, after end: RunEnd) async {
         switch end {
-        case .completed, .store: return
+        case .completed, .store, .refused: return
         case .deadline, .signal, .stop, .unavailable, .unreadable: break
         }
         let job = context.job

@@ -152,6 +152,7 @@ extension RunSession {
     ///
     /// - Parameters:
     ///   - start: How the run began.
+    ///   - refusal: The reason why it may not go on: then nothing is read.
     ///   - store: The books.
     ///   - now: When.
     ///   - stop: What a signal asks for.
@@ -159,9 +160,10 @@ extension RunSession {
     /// - Returns: What was read, or why nothing was: the run is begun and reported all the same.
     /// - Throws: What the books themselves have against it.
     func readCompanyTable(
-        _ start: CompanyStart, into store: SQLiteStore, at now: Timestamp,
+        _ start: CompanyStart, unless refusal: RunEnd?, into store: SQLiteStore, at now: Timestamp,
         until stop: StopRequest, telling terminal: ProgressLine
     ) async throws -> CompanyReading {
+        if let refusal { return CompanyReading(obstacle: refusal) }
         var reading = await copy(start, into: store, at: now, until: stop, telling: terminal)
         guard run.settings.company.table != nil else { return reading }
         // Also where the reading failed later: what was adopted must not be reported twice.

@@ -34,9 +34,10 @@ final class RunHooks: Sendable {
 
     /// Lets `hooks.before` keep the run from beginning.
     ///
-    /// - Throws: Exit 4 where it refuses; nothing was read of the rows then, and Apple was not asked.
-    func before() async throws {
-        guard !run.hooks.before.isEmpty else { return }
+    /// - Returns: The end of the run where it refuses, or a signal came meanwhile; nothing was read of the rows
+    ///   then, and Apple was not asked.
+    func before() async -> RunEnd? {
+        guard !run.hooks.before.isEmpty else { return nil }
         let head = CanonicalJSON.object([
             "apps": .array(run.apps.map { .string($0.name) }),
             "job": .string(run.header.job), "mode": .string(run.header.mode.rawValue),
@@ -44,16 +45,7 @@ final class RunHooks: Sendable {
         ])
         let input = ChildProcess.Input.bytes(Array((head.rendered + "\n").utf8))
         let refusal = await refusal(by: "before", run.hooks.before, input, of: "the run")
-        if stop.signal != nil {
-            throw CommandFailure(
-                stop.exitStatus,
-                "The run was stopped while hooks.before ran. No row was changed. Apple was not asked."
-            )
-        }
-        guard let refusal else { return }
-        throw CommandFailure(
-            .guarded,
-            refusal + " The run did not begin: no row was changed, and Apple was not asked.")
+        return stop.signal.map(RunEnd.signal) ?? refusal.map(RunEnd.refused)
     }
 
     /// Lets `hooks.after_plan` read a plan before its first write.

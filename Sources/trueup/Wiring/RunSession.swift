@@ -103,12 +103,12 @@ struct RunSession {
         }
         let hooks = RunHooks(
             of: run, environment: invocation.environment, stop: stop, logger: logger)
-        try await hooks.before()
+        let refusal = await hooks.before()
 
         // The company's own table, and what the books lack.
         try await recordReportsPublished(in: store)
         let company = try await readCompanyTable(
-            start, into: store, at: since, until: stop, telling: terminal)
+            start, unless: refusal, into: store, at: since, until: stop, telling: terminal)
         let missing = try EarlierReports(in: settings.reportDirectory).missing(from: store)
         folder.earlierManifest = missing?.manifest
         var gaps = [company.notice, missing?.notice].compactMap(\.self)
