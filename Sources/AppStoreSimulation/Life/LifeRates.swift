@@ -48,6 +48,8 @@ package struct LifeRates: Hashable, Sendable {
     package var seatsRefunded = 0.08
     /// Of accounts: a one-time purchase next to the subscriptions.
     package var oneTimePurchase = 0.2
+    /// Of one-time purchases: refunded, in full or in part.
+    package var oneTimeRefund = 0.0
     /// Of notifications: late, after one to three failed attempts.
     package var lateDelivery = 0.01
     /// Of notifications: never delivered.
@@ -75,7 +77,8 @@ extension LifeRates {
             ("family_sharing", \.familySharing), ("family_leaves", \.familyLeaves),
             ("group_purchase", \.groupPurchase), ("seats_added", \.seatsAdded),
             ("seats_removed", \.seatsRemoved), ("seats_refunded", \.seatsRefunded),
-            ("one_time_purchase", \.oneTimePurchase), ("late_delivery", \.lateDelivery),
+            ("one_time_purchase", \.oneTimePurchase), ("one_time_refund", \.oneTimeRefund),
+            ("late_delivery", \.lateDelivery),
             ("lost_delivery", \.lostDelivery), ("repeated_delivery", \.repeatedDelivery),
         ]
     }

@@ -35,10 +35,14 @@ extension World {
         if random.chance(rates.oneTimePurchase), !products.isEmpty {
             let product = products[Int(random.integer(in: 0...Int64(products.count - 1)))]
             let days = random.integer(in: 1...Self.oldestStartDays)
-            buyOnce(
-                account: account, product: product,
-                at: now.adding(
-                    milliseconds: pace.scaled(-days * CivilCalendar.millisecondsPerDay) + 4321))
+            let age = pace.scaled(days * CivilCalendar.millisecondsPerDay) - 4321
+            let chain = buyOnce(
+                account: account, product: product, at: now.adding(milliseconds: -age))
+            if random.chance(rates.oneTimeRefund) {
+                refund(
+                    chain: chain, period: 0, percent: random.chance(0.7) ? 100 : 40,
+                    reason: random.chance(0.3) ? 1 : 0, at: now.adding(milliseconds: -age / 2))
+            }
         }
     }
 
