@@ -162,8 +162,14 @@ import Testing
     }
 
     @Test func `planted wrong by the simulator are all found, and none is invented`() throws {
+        let folder = try TemporaryFolder()
+        let scenario = try folder.write(
+            """
+            population: {customers: 300, rates: {one_time_purchase: 0.4, one_time_refund: 0.4}}
+
+            """, to: "refunds.yaml")
         let simulator = try RunningSimulator([
-            "--customers", "300", "--seed", "8", "--drift", "0.3",
+            "--seed", "8", "--drift", "0.3", "--scenario", scenario,
         ])
         let place = try Workplace(on: simulator)
         try #require(place.run("init").status == 0)
@@ -287,6 +293,41 @@ import Testing
         #expect(calls["refund_history"]?.values.reduce(0, +) ?? 0 == 0, "\(calls)")
         let verified = try place.run("verify")
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+    }
+
+    /// Nothing else leads to the subscription: the customer has no row in the table.
+    @Test func `lead to a subscription of their customer that is not stored`() async throws {
+        let folder = try TemporaryFolder()
+        let scenario = try folder.write(
+            """
+            customers:
+              - name: anna
+                life:
+                  - {at: -20d, buy: news.monthly}
+                  - {at: -9d, buy: themes}
+              - name: bert
+                life:
+                  - {at: -20d, buy: news.monthly}
+
+            """, to: "shop.yaml")
+        let place = try Workplace(
+            on: RunningSimulator(["--customers", "0", "--seed", "4", "--scenario", scenario]))
+        try #require(place.run("init").status == 0)
+        let subscriptions = try place.folder.write(await table("table", place), to: "t.csv")
+        try #require(place.run("import", subscriptions).status == 0)
+        try place.sql("DELETE FROM subscriptions WHERE customer_id = 'customer-000001'")
+        let purchases = try place.folder.write(await table("purchases", place), to: "p.csv")
+        try #require(place.run("import", purchases, "--purchases").status == 0)
+        try place.writeJob("nightly", "settle: 0s\npurchases: {sweep_days: 1}", steps: "[walk]")
+        let first = try place.run("run", "nightly")
+        #expect(first.status == 0, "\(first.output)\(first.errors)")
+        let second = try place.run("run", "nightly")
+        #expect(second.status == 2, "\(second.output)\(second.errors)")
+        let missing = try place.reportLines("discrepancies.jsonl").filter {
+            $0["kind"] as? String == "missing_locally"
+        }
+        #expect(missing.count == 1)
+        #expect(missing.first?["severity"] as? String == "critical")
     }
 
     @Test func `are corrected by notifications alone, and a guard leaves nothing behind`()

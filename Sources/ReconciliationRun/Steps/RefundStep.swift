@@ -52,6 +52,7 @@ struct RefundStep {
         var signed: [SignedTransaction] = []
         var owner: PurchaseOwner?
         var absent: [LocalTransaction] = []
+        var outcomes: [RowOutcome] = []
         // The first id that Apple finds leads to all purchases of the customer.
         for purchase in own.prefix(RunLimits.idsPerCustomer) {
             guard let id = TransactionID(purchase.key.transactionID) else {
@@ -73,14 +74,32 @@ struct RefundStep {
                 owner = PurchaseOwner(
                     purchase, signed: all.first { $0.transactionID == id.text })
                 absent = absentPurchases(own, from: history, policy: policy)
+                outcomes = try await subscriptionsNotStored(among: all, app: sweep.app)
             }
             break
         }
-        let outcomes =
+        outcomes +=
             try await self.outcomes(of: signed, owner: owner, app: sweep.app)
             + self.outcomes(ofAbsent: absent, app: sweep.app, from: appStore)
         try await context.store.stage(
             outcomes, ofRefundsOf: customer, in: sweep, pass: context.pass, run: context.header)
+    }
+
+    /// An outcome for each subscription of a history that no row holds: the next run asks about it, as about
+    /// one that a notification names.
+    private func subscriptionsNotStored(
+        among signed: [SignedTransaction], app: AppIdentity
+    ) async throws -> [RowOutcome] {
+        let ids = Set(signed.filter(\.isSubscription).map(\.originalTransactionID))
+        guard !ids.isEmpty else { return [] }
+        let held = Set(
+            try await context.rows.rows(holding: ids.sorted()).map(\.row.key.originalTransactionID))
+        return ids.subtracting(held).sorted().map { id in
+            var outcome = RowOutcome(
+                key: SubscriptionKey(app: app, originalTransactionID: id), verdict: nil)
+            outcome.isDoubtful = true
+            return outcome
+        }
     }
 
     private func outcomes(
