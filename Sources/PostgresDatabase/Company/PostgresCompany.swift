@@ -7,6 +7,8 @@ import Synchronization
 /// session between them, so that PgBouncer may be between in transaction mode.
 package final class PostgresCompany: Sendable {
     let statements: MappedStatements
+    /// The statements for the table of entitlements; `nil` where none is kept.
+    let entitlements: EntitlementStatements?
     /// Whose entries in the ledger are trueup's: several books may correct one database.
     let books: String
     let state: Mutex<State>
@@ -30,6 +32,7 @@ package final class PostgresCompany: Sendable {
         limits: SessionLimits = SessionLimits()
     ) {
         statements = MappedStatements(mapping, for: .postgresql)
+        entitlements = mapping.entitlements.map { EntitlementStatements($0, for: .postgresql) }
         self.books = books
         state = Mutex(State(keeper: SessionKeeper(connector, limits: limits)))
     }
@@ -133,7 +136,7 @@ extension PostgresCompany {
         try texts(doing, statement).map(JSONMembers(mapping).texts)
     }
 
-    private func texts(
+    func texts(
         _ doing: String, _ statement: MappedStatement
     ) throws(StoreError) -> [[String?]] {
         try state.withLock { state throws(StoreError) in
@@ -315,17 +318,21 @@ extension PostgresCompany {
         }
     }
 
-    /// Commits.
+    /// Writes entitlements to the company's table of them, and commits.
     ///
     /// Where the connection is lost before the answer, the ledger there says how it ended, and what
     /// did not happen is done once more.
     ///
+    /// - Parameter entitlements: Those that changed.
     /// - Returns: `.unknown` where the ledger could not be read after that, `.refused` where a
     ///   constraint that is checked last refuses it.
     /// - Throws: `StoreError` where nothing of the transaction was written.
-    package func commit() throws(StoreError) -> CommitOutcome {
+    package func commit(
+        keeping entitlements: [CompanyEntitlementChange] = []
+    ) throws(StoreError) -> CommitOutcome {
         try state.withLock { state throws(StoreError) in
-            try UnitWork(self, "committing corrections").commit(&state)
+            state.unit?.entitlements = entitlements
+            return try UnitWork(self, "committing corrections").commit(&state)
         }
     }
 
@@ -415,6 +422,19 @@ struct UnitWork {
                 guard error.state.meaning != .duplicate else {
                     Self.giveUp(&state)
                     throw otherBooks
+                }
+                try replay(after: error, &state)
+                continue
+            }
+            do throws(ServerFailure) {
+                if let words = try statements(&state).keep(unit.entitlements) {
+                    Self.giveUp(&state)
+                    return .refused(words)
+                }
+            } catch {
+                if let words = Self.refusal(error) {
+                    Self.giveUp(&state)
+                    return .refused(company.entitlements?.refusal(words) ?? words)
                 }
                 try replay(after: error, &state)
                 continue
@@ -581,8 +601,8 @@ struct UnitWork {
         _ state: inout PostgresCompany.State
     ) throws(ServerFailure) -> UnitStatements {
         UnitStatements(
-            session: try session(&state), statements: company.statements, books: company.books,
-            limits: state.keeper.limits)
+            session: try session(&state), statements: company.statements,
+            entitlements: company.entitlements, books: company.books, limits: state.keeper.limits)
     }
 }
 

@@ -8,6 +8,7 @@ struct WriteUnit: Sendable {
     /// The changes that were written, with the fate that was returned for each.
     var steps: [Step] = []
     var entries: [CompanyLedgerEntry] = []
+    var entitlements: [CompanyEntitlementChange] = []
     var attempts = 1
 
     struct Step: Sendable {
@@ -20,6 +21,7 @@ struct WriteUnit: Sendable {
 struct UnitStatements {
     let session: any ServerSession
     let statements: MappedStatements
+    let entitlements: EntitlementStatements?
     let books: String
     let limits: SessionLimits
 
@@ -96,6 +98,18 @@ struct UnitStatements {
         guard failure.state.meaning == .unavailable else { return true }
         // A pooler also says so before it closes. Where a server still answers, a trigger did.
         return (try? session.script("ROLLBACK")) != nil
+    }
+
+    /// Writes entitlements to the company's table of them.
+    ///
+    /// - Returns: The reason where the table did not keep them as they are; the transaction must be
+    ///   rolled back.
+    func keep(_ changes: [CompanyEntitlementChange]) throws(ServerFailure) -> String? {
+        guard let entitlements, !changes.isEmpty else { return nil }
+        for statement in entitlements.write(changes) { _ = try execute(statement) }
+        let look = entitlements.rows(of: changes.map(\.key))
+        let found = try session.run(look.sql, look.parameters).rows
+        return entitlements.refusal(of: changes, found: entitlements.rows(of: found))
     }
 
     /// Adds entries to the ledger, in one statement.

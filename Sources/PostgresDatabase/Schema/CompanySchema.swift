@@ -38,6 +38,9 @@ extension PostgresCompany {
                     "\(mapping.table) of \(state.keeper.connector.address): \(obstacle); nothing was "
                         + "read or written.")
             }
+            if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite, &state.keeper) {
+                throw .schema(obstacle)
+            }
             state.precision = MappingCheck(mapping, against: table).precision
             if mayWrite { try state.keeper.bringUpToDate() }
         }

@@ -1,4 +1,5 @@
 import GRDB
+import Reconciliation
 package import Subscriptions
 import Synchronization
 
@@ -89,7 +90,26 @@ final class CompanyRefusals: Sendable {
         }
     }
 
+    private let refusedEntitlements = Mutex<[String: Int]>([:])
+
+    /// Notes that the company's table of entitlements does not take a row.
+    func noteEntitlement(_ reason: String) {
+        refusedEntitlements.withLock { noted in
+            guard noted[reason] != nil || noted.count < Self.reasonsListed else { return }
+            noted[reason, default: 0] &+= 1
+        }
+    }
+
     var remarks: [String] {
+        let entitlements = refusedEntitlements.withLock(\.self).sorted { $0.key < $1.key }
+        return remarksOfCorrections
+            + entitlements.map { reason, count in
+                "Your database refused \(count == 1 ? "1 entitlement" : "\(count) entitlements"), "
+                    + "and its table does not show \(count == 1 ? "it" : "them"): \(reason)."
+            }
+    }
+
+    private var remarksOfCorrections: [String] {
         reasons.withLock(\.self).sorted { $0.key < $1.key }.map { reason, refused in
             let id = refused.first.originalTransactionID
             return refused.count == 1
@@ -110,6 +130,8 @@ final class CompanyUnit {
     let db: Database
     let link: CompanyLink
     private var appended: [LedgerEntry] = []
+    /// The entitlements that were settled in this transaction, for its events.
+    var entitlements: Set<StoredEntitlement.Key> = []
     private var isOpen = false
 
     init(db: Database, link: CompanyLink) {
@@ -133,14 +155,20 @@ final class CompanyUnit {
     /// Does the work of one transaction of the books; without a table elsewhere nothing else
     /// happens.
     static func around<Value>(
-        _ db: Database, _ link: CompanyLink?, _ body: (CompanyUnit?) throws -> Value
+        _ db: Database, _ link: CompanyLink?, by catalogue: ProductCatalogue?,
+        _ body: (CompanyUnit?) throws -> Value
     ) throws -> Value {
         guard let link else { return try body(nil) }
         let unit = CompanyUnit(db: db, link: link)
         defer { unit.rollBack() }
         try unit.begin()
+        let book = EntitlementBook(db: db, catalogue: catalogue)
+        let last = try book.lastNote()
         let value = try body(unit)
-        try unit.commit()
+        try unit.commit {
+            try book.settle(after: last, limit: nil) { key, _, _ in unit.entitlements.insert(key) }
+            return try book.changes(of: unit.entitlements)
+        }
         return value
     }
 
@@ -202,10 +230,13 @@ final class CompanyUnit {
     ///
     /// - Throws: where nothing was written there, or that is not known; then the books roll back as
     ///   well.
-    private func commit() throws {
+    ///
+    /// - Parameter settled: Settles the entitlements in the books, and returns those that changed.
+    private func commit(_ settled: () throws -> [CompanyEntitlementChange]) throws {
         guard let first = appended.first, let last = appended.last else { return rollBack() }
+        let entitlements = link.mapping.entitlements == nil ? [] : try settled()
         isOpen = false
-        switch try link.database.commit() {
+        switch try link.database.commit(keeping: entitlements) {
         case .committed: return noteCommitted()
         case .refused(let reason): throw CommitRefused(reason: reason)
         case .unknown: break
@@ -289,6 +320,10 @@ package protocol CompanyDatabase: CompanySchema {
     /// `nil` for nothing. It only reads.
     func obstacleToLedger() throws(StoreError) -> String?
 
+    /// Returns what keeps a run from keeping entitlements in the table that `store.entitlements`
+    /// names, with the fix; `nil` for nothing, and where none is named. It only reads.
+    func obstacleToEntitlements(mayWrite: Bool) throws(StoreError) -> String?
+
     /// Declares that these books take the place of others that are lost.
     ///
     /// - Returns: Where the others were; `nil` where nothing is declared, because the ledger is
@@ -328,9 +363,28 @@ package protocol CompanyDatabase: CompanySchema {
     /// The number is its primary key, so that no two transactions can both commit one.
     func append(_ entry: CompanyLedgerEntry) throws(StoreError)
 
-    /// Commits; after `.refused` nothing of the transaction is written. After `.unknown` only
-    /// `entries` can show whether it is.
-    func commit() throws(StoreError) -> CommitOutcome
+    /// Writes entitlements to the table that `store.entitlements` names, and commits.
+    ///
+    /// After `.refused` nothing of the transaction is written. After `.unknown` only `entries` can
+    /// show whether it is.
+    func commit(
+        keeping entitlements: [CompanyEntitlementChange]
+    ) throws(StoreError) -> CommitOutcome
+
+    /// The entitlements behind a key, in the order of the database; none where no table is named.
+    func entitlements(
+        after last: StoredEntitlement.Key?, limit: Int, of apps: [AppIdentity]?
+    ) throws(StoreError) -> [CompanyEntitlement]
+
+    /// The entitlements of these keys that the table has.
+    func entitlements(
+        of keys: [StoredEntitlement.Key]
+    ) throws(StoreError) -> [CompanyEntitlement]
+
+    /// The entitlements of one customer.
+    func entitlements(
+        ofCustomer customer: String
+    ) throws(StoreError) -> [CompanyEntitlement]
 
     /// Gives the transaction up; nothing happens where there is none.
     func rollBack()

@@ -382,6 +382,7 @@ extension SQLiteStore {
                 sql: "UPDATE trueup_company SET refreshed_at = ?, row_count = ?",
                 arguments: [now.unixMilliseconds, rows])
         }
+        if mode == .apply { try await keepCompanyEntitlements(of: apps) }
         return counts
     }
 

@@ -12,6 +12,8 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
     /// The books that correct it; `nil` for a look that takes no side.
     let books: LedgerOwner?
     let statements: MappedStatements
+    /// The statements for the table of entitlements; `nil` where none is kept.
+    let entitlements: EntitlementStatements?
     let connection: DatabaseQueue
 
     /// Opens a file that exists.
@@ -28,6 +30,7 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
         self.books = books
         self.mapping = mapping
         statements = MappedStatements(mapping, for: .sqlite)
+        entitlements = mapping.entitlements.map { EntitlementStatements($0, for: .sqlite) }
         connection = try Self.connect(path)
     }
 
@@ -154,7 +157,7 @@ extension SQLiteCompanyDatabase {
     }
 
     /// Whatever is wrong with this one statement is about its row: those that read it were well.
-    private func execute(_ statement: MappedStatement, _ db: Database) throws {
+    func execute(_ statement: MappedStatement, _ db: Database) throws {
         do {
             try db.cachedStatement(sql: statement.sql)
                 .execute(arguments: StatementArguments(statement.arguments.map(\.bound)))
@@ -170,7 +173,7 @@ extension SQLiteCompanyDatabase {
     }
 
     /// The company's database refuses one change.
-    private struct RowRefused: Error {
+    struct RowRefused: Error {
         let reason: String
     }
 
@@ -186,9 +189,15 @@ extension SQLiteCompanyDatabase {
         }
     }
 
-    package func commit() throws(StoreError) -> CommitOutcome {
+    package func commit(
+        keeping entitlements: [CompanyEntitlementChange] = []
+    ) throws(StoreError) -> CommitOutcome {
         try perform("committing to \(path)") { db in
             do {
+                if let words = try keep(entitlements, db) {
+                    if db.isInsideTransaction { try db.rollback() }
+                    return .refused(words)
+                }
                 try db.commit()
                 return .committed
             } catch {
@@ -230,7 +239,7 @@ extension SQLiteCompanyDatabase {
         }
     }
 
-    private static func texts(
+    static func texts(
         _ statement: MappedStatement, _ db: Database
     ) throws -> [[String?]] {
         let rows = try Row.fetchCursor(
@@ -404,6 +413,7 @@ extension SQLiteCompanyDatabase {
             else { continue }
             throw doesNotHold(field, name, "holds \(other) values")
         }
+        if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite) { throw .schema(obstacle) }
         try refuseOtherBooks()
         guard mayWrite else { return }
         if let obstacle = mapping.obstacleToWriting(to: table) {
@@ -453,7 +463,7 @@ extension SQLiteCompanyDatabase {
         try tables(named: nil)
     }
 
-    private func tables(
+    func tables(
         named name: String?
     ) throws(StoreError) -> [CompanyTableDescription] {
         let isWritable = DatabaseFile(path: path).isWritable
@@ -510,7 +520,8 @@ private struct SQLiteSchemaReader {
             sql: """
                 SELECT name, type FROM sqlite_master
                 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    AND name NOT LIKE 'trueup\\_%' ESCAPE '\\' AND (?1 IS NULL OR name = ?1)
+                    AND CASE WHEN ?1 IS NULL THEN name NOT LIKE 'trueup\\_%' ESCAPE '\\'
+                        ELSE name = ?1 END
                 ORDER BY name
                 """,
             arguments: [name]

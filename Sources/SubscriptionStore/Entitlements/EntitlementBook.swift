@@ -61,6 +61,24 @@ struct EntitlementBook {
         return noted.count
     }
 
+    /// The changes that make the company's table of entitlements the same in these keys.
+    func changes(
+        of keys: Set<StoredEntitlement.Key>
+    ) throws -> [CompanyEntitlementChange] {
+        try keys.map { key in try stored(key).map { .kept($0) } ?? .deleted(key) }
+    }
+
+    func stored(_ key: StoredEntitlement.Key) throws -> StoredEntitlement? {
+        try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                    WHERE e.bundle_id = ? AND e.environment = ? AND e.customer_id = ?
+                        AND e.entitlement = ?
+                    """), arguments: key.arguments
+        ).map(StoredEntitlement.init)
+    }
+
     /// Brings the entitlements of one customer up to date.
     func update(
         _ customer: String, from queries: CustomerQueries,

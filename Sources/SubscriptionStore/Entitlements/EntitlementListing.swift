@@ -45,7 +45,40 @@ package struct EntitlementState: Hashable, Sendable {
 
 extension SQLiteStore {
     /// Hands over the entitlements that match, by bundle, environment, customer and name.
+    ///
+    /// - Parameters:
+    ///   - filter: Which ones.
+    ///   - company: The company's database, where services read the entitlements there: each is shown
+    ///     as it is there, with the ownership as it is here.
+    ///   - body: Takes one.
+    /// - Throws: `StoreError`, or an error of `body`.
     package func forEachEntitlement(
+        matching filter: EntitlementFilter, in company: (any CompanyDatabase)? = nil,
+        _ body: (StoredEntitlement) throws -> Void
+    ) throws {
+        guard let company else { return try forEachStored(matching: filter, body) }
+        var wider = filter
+        wider.activeAt = nil
+        var page: [StoredEntitlement] = []
+        func showPage() throws {
+            let shown = try company.entitlements(of: page.map(\.key))
+            let byKey = Dictionary(shown.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
+            for stored in page {
+                guard let there = byKey[stored.key]?.entitlement(ownership: stored),
+                    filter.activeAt.map(there.isActive) ?? true
+                else { continue }
+                try body(there)
+            }
+            page = []
+        }
+        try forEachStored(matching: wider) { stored in
+            page.append(stored)
+            if page.count == StoreLimits.correctionsPerChunk { try showPage() }
+        }
+        try showPage()
+    }
+
+    private func forEachStored(
         matching filter: EntitlementFilter, _ body: (StoredEntitlement) throws -> Void
     ) throws {
         try stream("reading the entitlements") { db in

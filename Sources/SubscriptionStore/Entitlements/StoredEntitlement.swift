@@ -1,39 +1,21 @@
 import GRDB
 import Reconciliation
-package import Subscriptions
+import Subscriptions
 
-/// A row of `trueup_entitlements`.
-package struct StoredEntitlement: Hashable, Sendable {
-    package struct Key: Hashable, Sendable {
-        package var bundleID: String
-        package var environment: String
-        package var customerID: String
-        package var entitlement: String
+extension StoredEntitlement.Key {
+    var arguments: StatementArguments { [bundleID, environment, customerID, entitlement] }
+}
 
-        var arguments: StatementArguments { [bundleID, environment, customerID, entitlement] }
-    }
-
-    package var key: Key
-    /// `nil` for life.
-    package var expiresDate: Timestamp?
-    package var gracePeriodExpiresDate: Timestamp?
-    package var originalTransactionID: String
-    package var productID: String
-    package var willRenew: Bool?
-    package var signedDate: Timestamp?
-    package var ownership: String?
-
+/// Rows of `trueup_entitlements`.
+extension StoredEntitlement {
     init(_ grant: EntitlementAccess, of customer: String) {
-        key = Key(
-            bundleID: grant.bundleID, environment: grant.environment, customerID: customer,
-            entitlement: grant.entitlement)
-        expiresDate = grant.until
-        gracePeriodExpiresDate = grant.graceUntil
-        originalTransactionID = grant.originalTransactionID
-        productID = grant.productID
-        willRenew = grant.willRenew
-        signedDate = grant.asOf
-        ownership = grant.ownership
+        self.init(
+            key: Key(
+                bundleID: grant.bundleID, environment: grant.environment, customerID: customer,
+                entitlement: grant.entitlement),
+            expiresDate: grant.until, gracePeriodExpiresDate: grant.graceUntil,
+            originalTransactionID: grant.originalTransactionID, productID: grant.productID,
+            willRenew: grant.willRenew, signedDate: grant.asOf, ownership: grant.ownership)
     }
 
     /// The columns that `init(_:)` reads, of the table `e`.
@@ -45,20 +27,15 @@ package struct StoredEntitlement: Hashable, Sendable {
 
     init(_ row: Row) {
         var columns = RowColumns(row)
-        key = Key(
-            bundleID: columns.requiredText(), environment: columns.requiredText(),
-            customerID: columns.requiredText(), entitlement: columns.requiredText())
-        expiresDate = columns.time()
-        gracePeriodExpiresDate = columns.time()
-        originalTransactionID = columns.requiredText()
-        productID = columns.requiredText()
-        willRenew = columns.integer().map { $0 != 0 }
-        signedDate = columns.time()
-        ownership = columns.text()
+        self.init(
+            key: Key(
+                bundleID: columns.requiredText(), environment: columns.requiredText(),
+                customerID: columns.requiredText(), entitlement: columns.requiredText()),
+            expiresDate: columns.time(), gracePeriodExpiresDate: columns.time(),
+            originalTransactionID: columns.requiredText(), productID: columns.requiredText(),
+            willRenew: columns.integer().map { $0 != 0 }, signedDate: columns.time(),
+            ownership: columns.text())
     }
-
-    /// Whether the customer may use it at this moment.
-    package func isActive(at now: Timestamp) -> Bool { expiresDate.map { $0 > now } ?? true }
 
     func lastsLonger(than other: StoredEntitlement) -> Bool {
         (expiresDate?.unixMilliseconds ?? .max) > (other.expiresDate?.unixMilliseconds ?? .max)

@@ -157,7 +157,7 @@ struct PlanApplication {
                 insteadOf: correction)
             guard other != nil else { return .heldBack }
         }
-        let outbox = OutboxWriter(db: db, naming: naming)
+        let outbox = OutboxWriter(db: db, naming: naming, company: company)
         let last = try outbox.lastNote()
         let change = RowChange(db: db, correction: correction, now: now)
         let fate = try change.make()
@@ -518,7 +518,7 @@ extension PlanApplication {
     fileprivate func apply(limit: Int, to link: CompanyLink?) throws -> Int {
         var items: [StoredCorrection] = []
         do {
-            return try CompanyUnit.around(db, link) { unit in
+            return try CompanyUnit.around(db, link, by: catalogue) { unit in
                 var application = self
                 application.company = unit
                 items = try application.apply(limit: limit)

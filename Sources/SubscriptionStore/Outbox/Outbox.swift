@@ -8,6 +8,8 @@ struct OutboxWriter {
     let db: Database
     /// `nil` when no events are sent.
     let naming: EventNaming?
+    /// Learns which entitlements were settled, where the company's own table of them is kept.
+    var company: CompanyUnit?
 
     /// The last note about a customer, to be asked before a row is changed; `nil` when no events are
     /// sent.
@@ -33,6 +35,7 @@ struct OutboxWriter {
         access.entitlements = row?.productID.map(catalogue.entitlements(of:)) ?? []
         if let last {
             try EntitlementBook(db: db, catalogue: catalogue).settle(after: last, limit: nil) {
+                company?.entitlements.insert($0)
                 guard $0.bundleID == entry.subscription.bundleID,
                     $0.environment == entry.subscription.environment
                 else { return }

@@ -20,6 +20,8 @@ package struct TableMapping: Hashable, Sendable {
     /// The column whose greatest value marks the row of a subscription, where the table has one row
     /// for each transaction; `nil` where it has one row for each subscription.
     package var latestBy: String?
+    /// The company's table in which the entitlements of its customers are kept; `nil` for none.
+    package var entitlements: CompanyTableName?
 
     package init(
         table: CompanyTableName, columns: [SubscriptionField: MappedColumn],

@@ -7,8 +7,8 @@ package struct Entitlements: Verb {
     package static let configuration = CommandConfiguration(
         abstract: "List what customers may use, until when, and because of which purchase.",
         discussion: """
-            It prints the table trueup_entitlements, which your services read too. It reads the database \
-            and makes no call to Apple. An entitlement that has ended stays listed; --active leaves it \
+            It prints the table trueup_entitlements, or the table of yours that store.entitlements names: \
+            your services read it too. It reads the database and makes no call to Apple. An entitlement that has ended stays listed; --active leaves it \
             out. docs/entitlements.md explains the columns and the catalogue.
             """)
 
@@ -58,7 +58,9 @@ package struct Entitlements: Verb {
             invocation.say("No row has the customer_id \(customer).")
             return .empty
         }
-        try store.forEachEntitlement(matching: filter) { entitlement in
+        try store.forEachEntitlement(
+            matching: filter, in: CompanyConnection.entitlements(settings.company)
+        ) { entitlement in
             if common.json {
                 try invocation.show(json: entitlement.json(at: moment))
             } else {

@@ -55,8 +55,14 @@ package struct Erase: Verb {
         let books = try Books(settings, holder: holder)
         defer { books.release() }
         try books.bringUpToDate(under: lock)
-        let store = try books.openToWrite()
+        let link =
+            settings.company.mapping?.entitlements == nil
+            ? nil
+            : try CompanyConnection.link(settings.company, booksAt: settings.databasePath)
+        let store = try books.openToWrite(company: link)
         let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
+        try await store.eraseCompanyEntitlements(ofCustomer: customer, in: settings.identities)
+        for remark in store.companyRemarks { invocation.say(remark) }
         let found = try await store.evidence(ofCustomer: customer)
         _ = consume lock
         try show(found, erasedNow: erased, settings, in: invocation)

@@ -12,6 +12,8 @@ package struct CompanySettings: Hashable, Sendable {
     /// The name of the books on a server; `nil` where they are in a file.
     package private(set) var booksName: String?
     package var mapping: TableMapping?
+    /// The table there in which entitlements are kept; the mapping has it too, once all is read.
+    package var entitlements: CompanyTableName?
     /// The database that `store.url` names then.
     package var source: CompanySource?
 
@@ -54,6 +56,7 @@ extension CompanySettings {
         url path: inout String, in directory: String, file: String
     ) throws(ConfigurationError) {
         let isOnServer = PostgresAddress.isURL(path)
+        try keepEntitlements(file: file)
         guard books != nil || copyPath != nil || mapping != nil || isOnServer else { return }
         let books = try place(besideServer: isOnServer, file: file)
         guard mapping != nil else {
@@ -84,6 +87,33 @@ extension CompanySettings {
         source = try Self.source(path, file: file)
         booksPath = resolved
         path = resolved
+    }
+
+    /// Names the table of entitlements to the mapping, next to whose table it is.
+    private mutating func keepEntitlements(file: String) throws(ConfigurationError) {
+        guard let entitlements else { return }
+        let problem: (words: String, suggestion: String)? =
+            if mapping == nil {
+                (
+                    "needs store.subscriptions",
+                    "leave it out: your services read trueup_entitlements in trueup's database"
+                )
+            } else if mapping?.table == entitlements {
+                ("names the table of store.subscriptions", "name a table of its own")
+            } else if mapping?.columns[.customerID] == nil {
+                (
+                    "needs customer_id in store.subscriptions.columns",
+                    "map it: an entitlement belongs to a customer"
+                )
+            } else {
+                nil
+            }
+        if let problem {
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.entitlements", problem: problem.words,
+                suggestion: problem.suggestion)
+        }
+        mapping?.entitlements = entitlements
     }
 
     /// The file of the books, or of their copy, as the settings name it.

@@ -66,6 +66,11 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     absent: .words("the table is trueup's own"),
                     "how your own table in url is read and written; "
                         + "docs/mappings/README.md"),
+                Setting(
+                    "entitlements", \.company.entitlements, .optional(.tableName), newPass: .no,
+                    absent: .words("in trueup's database alone"), example: "entitlements",
+                    "your table in url in which every run keeps what your customers may use; "
+                        + "docs/entitlements.md"),
             ],
             // Not member by member: earlier versions wrote it so, and what they began continues.
             digested: \.storeDigest, "where rows and bookkeeping are kept"),
@@ -301,6 +306,15 @@ extension SettingForm where Value == String {
     }
 }
 
+extension SettingForm where Value == CompanyTableName {
+    static var tableName: SettingForm {
+        SettingForm(
+            "a table of yours", examples: ["other"],
+            read: { value throws(ConfigurationError) in try CompanyTableName(value) },
+            written: \.description)
+    }
+}
+
 extension SettingForm where Value == TableMapping {
     static var tableMapping: SettingForm {
         SettingForm(
@@ -308,7 +322,7 @@ extension SettingForm where Value == TableMapping {
             examples: [
                 "{table: subs, columns: {original_transaction_id: otid, "
                     + "bundle_id: {constant: com.example.app}, "
-                    + "environment: {constant: production}, status: status}}"
+                    + "environment: {constant: production}, customer_id: user_id, status: status}}"
             ],
             read: { value throws(ConfigurationError) in try TableMapping(value) },
             digested: \.digested)

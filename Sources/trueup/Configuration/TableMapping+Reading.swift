@@ -74,7 +74,7 @@ extension TableMapping {
 }
 
 extension CompanyTableName {
-    fileprivate init(_ value: SettingsValue) throws(ConfigurationError) {
+    init(_ value: SettingsValue) throws(ConfigurationError) {
         let parts = try value.text("a table or view").split(
             separator: ".", omittingEmptySubsequences: false
         ).map(String.init)

@@ -66,6 +66,14 @@ struct CompanyChecks {
                     + "store.subscriptions, in the forms stated there")
         ]
         if let found { lines += [index(of: found, mapping)] + rights(on: found, mapping) }
+        if let entitlements = mapping.entitlements {
+            lines.append(
+                try problem(ofEntitlementsIn: database)
+                    ?? .ok(
+                        "table", nil,
+                        "\(entitlements) has the columns and the key of store.entitlements"
+                            + (writes ? "; every run that writes keeps it" : "; no job writes")))
+        }
         lines += cut(by: database.precision)
         if writes, let obstacle = try database.obstacleToLedger() {
             lines.append(
@@ -74,6 +82,16 @@ struct CompanyChecks {
                     fix: "do that, or set mode: check", .config))
         }
         return lines + (try rows(of: database, mapping))
+    }
+
+    /// A failure where the table of entitlements cannot be kept; `nil` where it can.
+    private func problem(
+        ofEntitlementsIn database: any CompanyDatabase
+    ) throws -> Diagnosis? {
+        guard let obstacle = try database.obstacleToEntitlements(mayWrite: writes) else {
+            return nil
+        }
+        return .failed("table", nil, obstacle, fix: nil, statusOfRights)
     }
 
     private func cut(by precision: TimePrecision) -> [Diagnosis] {

@@ -39,6 +39,17 @@ enum CompanyConnection {
         }
     }
 
+    /// The company's database, where services read entitlements in a table there; `nil` where they
+    /// read trueup's own.
+    static func entitlements(
+        _ company: CompanySettings
+    ) throws(StoreError) -> (any CompanyDatabase)? {
+        guard let (source, mapping) = company.table, mapping.entitlements != nil else { return nil }
+        let database = try database(source, mapping)
+        try database.check(mayWrite: false)
+        return database
+    }
+
     /// The tables of such a database, before there is a mapping.
     static func schema(_ source: CompanySource) throws(StoreError) -> any CompanySchema {
         switch source {

@@ -44,6 +44,7 @@ import Testing
         try #require([0, 2].contains(result.status), "\(result.errors)")
         let state = try state(of: copy)
         try #require(!state.ledgerThere.isEmpty && !state.told.isEmpty)
+        try #require(!state.entitlementsThere.isEmpty)
         #expect(!state.isAhead("undisturbed"))
         return Night(
             night: night, state: state, status: result.status, companySteps: count)
@@ -56,6 +57,7 @@ import Testing
         return try shop.read { db in
             try MappedState(
                 of: place, table: MappedState.lines(db, MappedState.rows),
+                entitlements: MappedState.lines(db, MappedState.entitlements(in: "rights")),
                 ledger: db.tableExists("trueup_corrections")
                     ? MappedState.lines(
                         db, "SELECT entry, digest FROM trueup_corrections ORDER BY entry") : [])

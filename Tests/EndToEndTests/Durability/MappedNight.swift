@@ -33,13 +33,24 @@ struct MappedNight {
             """
         try place.folder.write(
             "apps:\n" + simulator.appYAML() + example.store(url: url, books: books)
+                + "  entitlements: rights\n"
                 + "report:\n  directory: reports\n" + tell, to: "trueup.yaml")
         try #require(place.run("init").status == 0)
     }
 
     /// The company's table with its rows.
     func sql(for dialect: MappingExample.Dialect) throws -> String {
-        try example.sql(rows, for: dialect)
+        let number = dialect == .sqlite ? "INTEGER" : "BIGINT"
+        return try example.sql(rows, for: dialect) + """
+            ;
+            CREATE TABLE rights (
+                bundle_id TEXT NOT NULL, environment TEXT NOT NULL, customer_id TEXT NOT NULL,
+                entitlement TEXT NOT NULL, expires_date \(number),
+                grace_period_expires_date \(number), original_transaction_id TEXT NOT NULL,
+                product_id TEXT NOT NULL, will_renew INTEGER, signed_date \(number),
+                PRIMARY KEY (bundle_id, environment, customer_id, entitlement));
+
+            """
     }
 
     /// Where the night begins, to be copied for each disturbance of it.

@@ -13,6 +13,10 @@ struct MappedState {
     var table: [String]
     /// Number and hash of each entry of the ledger there.
     var ledgerThere: [String]
+    /// The entitlements that services read there.
+    var entitlementsThere: [String]
+    /// The same of trueup's database.
+    var entitlementsHere: [String]
     /// The same of the books, as far as the company's rows are concerned.
     var ledgerHere: [String]
     /// Events by name, row and entry.
@@ -30,18 +34,35 @@ struct MappedState {
         "last_transaction", "lock_version", "source", "note", "score", "seen_at",
     ]
 
+    /// A query of the entitlements in `table` for either dialect.
+    static func entitlements(in table: String) -> String {
+        """
+        SELECT customer_id, entitlement, CAST(expires_date AS TEXT),
+            CAST(grace_period_expires_date AS TEXT), original_transaction_id, product_id,
+            CAST(will_renew AS TEXT), CAST(signed_date AS TEXT)
+        FROM \(table)
+        """
+    }
+
     /// - Parameters:
     ///   - place: Where the books are.
     ///   - table: The company's rows, as `rows` reads them.
+    ///   - entitlements: Those that services read there, as `entitlements(in:)` reads them.
     ///   - ledger: The ledger beside them.
     /// - Throws: When the books cannot be read.
-    init(of place: PreparedPlace, table: [String], ledger: [String]) throws {
+    init(
+        of place: PreparedPlace, table: [String], entitlements: [String], ledger: [String]
+    ) throws {
+        entitlementsThere = entitlements.sorted()
         books = try place.state()
         self.table = table
         ledgerThere = ledger
         let path = place.folder.appendingPathComponent("trueup.sqlite").path
         let database = try DatabaseQueue(path: path)
         defer { try? database.close() }
+        entitlementsHere = try database.read { db in
+            try Self.lines(db, Self.entitlements(in: "trueup_entitlements")).sorted()
+        }
         (ledgerHere, events) = try database.read { db in
             (
                 try Self.lines(
@@ -69,6 +90,14 @@ struct MappedState {
         }
     }
 
+    /// Apple signs at another moment in each run, and what is not granted any more ends at that time.
+    private static func withoutTimes(_ entitlements: [String]) -> [String] {
+        entitlements.map { line in
+            let values = line.split(separator: "|", omittingEmptySubsequences: false)
+            return (values[0...1] + values[4...6]).joined(separator: "|")
+        }.sorted()
+    }
+
     private static func told(in folder: URL) throws -> [String] {
         let file = folder.appendingPathComponent(toldFile)
         guard let text = try? String(contentsOf: file, encoding: .utf8) else { return [] }
@@ -91,6 +120,11 @@ struct MappedState {
         let lists = [
             ("table", table, other.table), ("events", events, other.events),
             ("told", told, other.told), ("ledger there", ledgerThere, ledgerHere),
+            (
+                "entitlements", Self.withoutTimes(entitlementsThere),
+                Self.withoutTimes(other.entitlementsThere)
+            ),
+            ("entitlements there", entitlementsThere, entitlementsHere),
         ]
         return books.differences(from: other.books)
             + lists.flatMap { name, mine, theirs in

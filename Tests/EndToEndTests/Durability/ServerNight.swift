@@ -54,7 +54,7 @@
         /// Puts the company's database back to the beginning.
         func reset(slowedBy seconds: String? = nil, flagsCommit: Bool = false) throws {
             try server.sql("DROP SCHEMA IF EXISTS trueup CASCADE")
-            try server.sql("DROP TABLE IF EXISTS public.apple_subscriptions")
+            try server.sql("DROP TABLE IF EXISTS public.apple_subscriptions, public.rights")
             try server.sql("\\i \(seed)")
             if let seconds {
                 try disturb("PERFORM pg_sleep(\(seconds))", at: "BEFORE UPDATE OR INSERT")
@@ -144,6 +144,7 @@
             let isThere = try server.sql("SELECT to_regclass('trueup.ledger') IS NOT NULL") == "t"
             return try MappedState(
                 of: place, table: lines(MappedState.rows.replacing("FROM ", with: "FROM public.")),
+                entitlements: lines(MappedState.entitlements(in: "public.rights")),
                 ledger: isThere
                     ? lines("SELECT number, digest FROM trueup.ledger ORDER BY number") : [])
         }

@@ -217,14 +217,14 @@ import Testing
         }
         try table.begin()
         #expect(try end("1") == .applied(version: nil))
-        guard case .refused = try table.commit() else {
+        guard case .refused = try table.commit(keeping: []) else {
             Issue.record("committed")
             return
         }
         #expect(try company.states() == ["active", "active", "active"])
         try table.begin()
         #expect(try end("2") == .applied(version: nil))
-        #expect(try table.commit() == .committed)
+        #expect(try table.commit(keeping: []) == .committed)
         #expect(try company.states() == ["active", "ended", "active"])
     }
 }

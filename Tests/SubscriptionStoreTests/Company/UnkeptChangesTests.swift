@@ -105,7 +105,7 @@ import Testing
                     .latestTransactionID: .text(transaction),
                     .expiresDate: .time(Timestamp(unixMilliseconds: end)),
                 ]))
-        #expect(try table.commit() == .committed)
+        #expect(try table.commit(keeping: []) == .committed)
         return fate
     }
 

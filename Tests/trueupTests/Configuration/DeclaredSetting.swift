@@ -88,7 +88,11 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
     private static let surroundings = [
         "store.copy": [
             "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
-        ]
+        ],
+        "store.entitlements": [
+            "books": "sqlite:books.sqlite",
+            "subscriptions": table.replacing("status:", with: "customer_id: c, status:"),
+        ],
     ]
 
     private static func base(rehearsing isRehearsal: Bool) -> [String: [String: String]] {
