@@ -78,7 +78,11 @@ extension SQLiteStore {
                 sql: """
                     INSERT OR IGNORE INTO trueup_canaries
                     SELECT l.pass_id, l.bundle_id, l.environment, l.linked FROM (
-                        SELECT x.pass_id, x.bundle_id, x.environment, x.continued_by AS linked
+                        SELECT x.pass_id,
+                            iif(instr(x.continued_by, '/') > 0, substr(x.continued_by, 1,
+                                instr(x.continued_by, '/') - 1), x.bundle_id) AS bundle_id,
+                            x.environment,
+                            substr(x.continued_by, instr(x.continued_by, '/') + 1) AS linked
                         FROM trueup_canaries AS k CROSS JOIN trueup_pass_continuations AS x
                             ON k.pass_id = x.pass_id AND k.bundle_id = x.bundle_id
                             AND k.environment = x.environment

@@ -4,9 +4,9 @@ import Subscriptions
 
 /// Finds losses of a plan whose customer gains the same entitlement by another correction of the plan.
 ///
-/// A judgement sees the subscriptions of one Apple Account. A customer may have another account, in whose
-/// answer the gain was found. Both are linked as `LinkedCorrections` needs it: the gain is written first,
-/// and the loss only if the gain is stored.
+/// A judgement sees the subscriptions of one Apple Account in one app. A customer may have another
+/// account, or use another app of the company's, in whose answer the gain was found. Both are linked as
+/// `LinkedCorrections` needs it: the gain is written first, and the loss only if the gain is stored.
 struct EntitlementLinks {
     let db: Database
     let passID: Int64
@@ -57,28 +57,30 @@ struct EntitlementLinks {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT ended.product_id, other.product_id, other.original_transaction_id
+                    SELECT ended.product_id, other.product_id, other.bundle_id,
+                        other.original_transaction_id
                     FROM subscriptions AS ended
                     CROSS JOIN subscriptions AS other INDEXED BY subscriptions_by_customer
                         ON other.customer_id = ended.customer_id
                     WHERE ended.bundle_id = ?1 AND ended.environment = ?2
                         AND ended.original_transaction_id = ?3
                         AND nullif(ended.customer_id, '') IS NOT NULL
-                        AND other.bundle_id = ?1 AND other.environment = ?2
-                        AND other.original_transaction_id <> ?3
-                    ORDER BY other.original_transaction_id
+                        AND other.environment = ?2
+                        AND (other.bundle_id <> ?1 OR other.original_transaction_id <> ?3)
+                    ORDER BY other.bundle_id <> ?1, other.bundle_id,
+                        other.original_transaction_id
                     """), arguments: key.arguments)
         return try rows.compactMap { row in
             let other = SubscriptionKey(
-                bundleID: key.bundleID, environment: key.environment,
-                originalTransactionID: row.requiredText(at: 2))
+                bundleID: row.requiredText(at: 2), environment: key.environment,
+                originalTransactionID: row.requiredText(at: 3))
             guard let gain = try gain(of: other) else { return nil }
             var product = row.text(at: 1)
             if case .text(let next)? = gain.changes.ofSubscription[.productID]?.after {
                 product = next
             }
             return catalogue.grant(sameBy: row.text(at: 0), and: product)
-                ? other.originalTransactionID : nil
+                ? key.name(of: other) : nil
         }
     }
 
@@ -103,11 +105,7 @@ struct EntitlementLinks {
             try db.cachedStatement(
                 sql: "UPDATE trueup_pass_corrections SET continued_by = ? WHERE correction_id = ?"
             ).execute(arguments: [TextList.encode(others), link.correction])
-            for other in link.gains {
-                try db.cachedStatement(
-                    sql: "INSERT OR IGNORE INTO trueup_pass_continuations VALUES (?, ?, ?, ?, ?)"
-                ).execute(arguments: [passID] + link.key.arguments + [other])
-            }
+            try LinkedCorrections(db: db, passID: passID).add(link.gains, to: link.key)
         }
     }
 }

@@ -256,8 +256,8 @@ struct LinkedCorrections {
         guard linked.count > 1 else { return nil }
         var gains: [PlanApplication.StoredCorrection] = []
         var losses: [PlanApplication.StoredCorrection] = []
-        for id in linked.sorted() {
-            for item in try planned(id, like: key) {
+        for other in linked.sorted() {
+            for item in try planned(other) {
                 if item.correction.continuedBy.isEmpty {
                     gains.append(item)
                 } else {
@@ -268,8 +268,22 @@ struct LinkedCorrections {
         return gains + losses
     }
 
+    /// Links a subscription to those by which access continues.
+    ///
+    /// A link to another app is noted on both sides: the index that leads back is one of an app.
+    func add(_ names: [String], to key: SubscriptionKey) throws {
+        let insert = try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO trueup_pass_continuations VALUES (?, ?, ?, ?, ?)")
+        for name in names {
+            try insert.execute(arguments: [passID] + key.arguments + [name])
+            guard SubscriptionKey.isOfAnotherApp(name) else { continue }
+            try insert.execute(
+                arguments: [passID] + key.named(name).arguments + [key.nameElsewhere])
+        }
+    }
+
     /// All subscriptions linked to this one by continued access, in either direction.
-    func subscriptions(linkedTo key: SubscriptionKey) throws -> Set<String> {
+    func subscriptions(linkedTo key: SubscriptionKey) throws -> Set<SubscriptionKey> {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT continued_by FROM trueup_pass_continuations
@@ -278,18 +292,17 @@ struct LinkedCorrections {
                 UNION SELECT original_transaction_id FROM trueup_pass_continuations
                 WHERE pass_id = ?1 AND bundle_id = ?2 AND environment = ?3 AND continued_by = ?4
                 """)
-        var found: Set<String> = [key.originalTransactionID]
-        var open = [key.originalTransactionID]
-        while let id = open.popLast() {
-            let next = try String.fetchAll(
-                statement, arguments: [passID, key.bundleID, key.environment, id])
-            open += next.filter { found.insert($0).inserted }
+        var found: Set<SubscriptionKey> = [key]
+        var open = [key]
+        while let linked = open.popLast() {
+            let next = try String.fetchAll(statement, arguments: [passID] + linked.arguments)
+            open += next.map(linked.named).filter { found.insert($0).inserted }
         }
         return found
     }
 
     private func planned(
-        _ id: String, like key: SubscriptionKey
+        _ key: SubscriptionKey
     ) throws -> [PlanApplication.StoredCorrection] {
         let statement = try db.cachedStatement(
             sql: """
@@ -299,9 +312,8 @@ struct LinkedCorrections {
                     AND c.bundle_id = ? AND c.environment = ? AND c.original_transaction_id = ?
                 ORDER BY c.correction_id
                 """)
-        return try Row.fetchAll(
-            statement, arguments: [passID, key.bundleID, key.environment, id]
-        ).map(PlanApplication.StoredCorrection.init)
+        return try Row.fetchAll(statement, arguments: [passID] + key.arguments)
+            .map(PlanApplication.StoredCorrection.init)
     }
 
     /// The subscription that gives access in place of the one that a correction ends: the first
@@ -313,15 +325,15 @@ struct LinkedCorrections {
                 WHERE bundle_id = ?1 AND environment = ?2 AND original_transaction_id = ?3
                     AND typeof(status) = 'integer'
                     AND NOT EXISTS (SELECT 1 FROM subscriptions AS ended
-                        WHERE ended.bundle_id = ?1 AND ended.environment = ?2
-                            AND ended.original_transaction_id = ?4
+                        WHERE ended.bundle_id = ?4 AND ended.environment = ?2
+                            AND ended.original_transaction_id = ?5
                             AND nullif(ended.customer_id, '') <> nullif(other.customer_id, ''))
                 """)
         let key = correction.subscription
-        return try correction.continuedBy.first { id in
+        return try correction.continuedBy.first { name in
             let status = try Int.fetchOne(
                 statement,
-                arguments: [key.bundleID, key.environment, id, key.originalTransactionID])
+                arguments: key.named(name).arguments + [key.bundleID, key.originalTransactionID])
             return status.map { SubscriptionStatus(rawValue: $0).isEntitling } ?? false
         }
     }

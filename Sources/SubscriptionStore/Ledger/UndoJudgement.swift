@@ -254,6 +254,37 @@ struct UndoStaging {
                 ORDER BY l.original_transaction_id
                 """)
         return try String.fetchAll(statement, arguments: key.arguments)
+            + endedElsewhere(inFavourOf: key)
+    }
+
+    /// Subscriptions of other apps, read app by app because the index begins with the app.
+    private func endedElsewhere(inFavourOf key: SubscriptionKey) throws -> [String] {
+        let nextApp = try db.cachedStatement(
+            sql: """
+                SELECT min(bundle_id) FROM trueup_ledger INDEXED BY trueup_ledger_by_continuation
+                WHERE bundle_id > ? AND access_continues_by IS NOT NULL
+                """)
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT DISTINCT l.original_transaction_id FROM trueup_ledger AS l
+                    INDEXED BY trueup_ledger_by_continuation
+                WHERE l.bundle_id = ? AND l.environment = ? AND l.access_continues_by = ?
+                    AND NOT EXISTS (SELECT 1 FROM trueup_ledger AS u WHERE u.undo_of = l.entry)
+                ORDER BY l.original_transaction_id
+                """)
+        var names: [String] = []
+        var app = ""
+        while let next = try String?.fetchOne(nextApp, arguments: [app]).flatMap(\.self) {
+            let ids = try String.fetchAll(
+                statement, arguments: [next, key.environment, key.nameElsewhere])
+            names += ids.map { id in
+                key.name(
+                    of: SubscriptionKey(
+                        bundleID: next, environment: key.environment, originalTransactionID: id))
+            }
+            app = next
+        }
+        return names
     }
 
     /// The correction that would have reverted the entry, had the row stayed as it was.

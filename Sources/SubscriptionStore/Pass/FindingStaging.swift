@@ -177,11 +177,8 @@ struct CorrectionStaging {
 
     /// Records the subscriptions that give access in place of the one the correction ends.
     private func link(_ correction: PlannedCorrection) throws {
-        for other in correction.continuedBy {
-            try db.cachedStatement(
-                sql: "INSERT OR IGNORE INTO trueup_pass_continuations VALUES (?, ?, ?, ?, ?)"
-            ).execute(arguments: [run.passID] + correction.subscription.arguments + [other])
-        }
+        try LinkedCorrections(db: db, passID: run.passID)
+            .add(correction.continuedBy, to: correction.subscription)
     }
 
     /// Stores the fate of a correction; nothing else writes this column.

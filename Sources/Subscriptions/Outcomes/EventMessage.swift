@@ -52,9 +52,12 @@ package struct EventMessage: Hashable, Sendable {
     /// Says so when the customer keeps access by another subscription: a receiver that ends the
     /// service because of this event alone would lock out a customer who still pays.
     ///
-    /// Not where the other subscription grants only a part of what ends.
+    /// Not where the other subscription grants only a part of what ends, or is of another app: in this
+    /// one, access ends.
     private var members: [String: CanonicalJSON] {
-        guard let other = entry.accessContinuesBy, !access.endsByCatalogue else {
+        guard let other = entry.accessContinuesBy, !access.endsByCatalogue,
+            !SubscriptionKey.isOfAnotherApp(other)
+        else {
             return requiredMembers
         }
         return requiredMembers.merging([

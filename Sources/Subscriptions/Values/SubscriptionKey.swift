@@ -37,6 +37,31 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
     }
 }
 
+extension SubscriptionKey {
+    /// Another subscription as a correction of this one names it: by its id, and by its app as well
+    /// where that is another one.
+    package func name(of other: SubscriptionKey) -> String {
+        other.bundleID.hasSameBytes(as: bundleID)
+            ? other.originalTransactionID : other.nameElsewhere
+    }
+
+    /// The subscription as corrections of other apps name it.
+    package var nameElsewhere: String { "\(bundleID)/\(originalTransactionID)" }
+
+    /// Whether such a name is that of a subscription of another app.
+    package static func isOfAnotherApp(_ name: String) -> Bool {
+        name.utf8.contains(UInt8(ascii: "/"))
+    }
+
+    /// The subscription that a correction of this one names.
+    package func named(_ name: String) -> SubscriptionKey {
+        let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        return SubscriptionKey(
+            bundleID: parts.count == 2 ? String(parts[0]) : bundleID, environment: environment,
+            originalTransactionID: parts.last.map(String.init) ?? name)
+    }
+}
+
 /// The environments of the App Store whose answers Apple signs.
 package enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     case production = "Production"

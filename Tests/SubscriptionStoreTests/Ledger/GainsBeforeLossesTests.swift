@@ -158,6 +158,128 @@ import Testing
         #expect(told.allSatisfy { $0["access_continues"] == nil })
     }
 
+    // MARK: Several apps
+
+    private static let otherApp = "com.example.other"
+
+    /// The same outcome in the other app.
+    private func elsewhere(_ outcome: RowOutcome, _ product: String = "month") -> RowOutcome {
+        let key = SubscriptionKey(
+            bundleID: Self.otherApp, environment: outcome.key.environment,
+            originalTransactionID: outcome.key.originalTransactionID)
+        var result = outcome
+        result.key = key
+        for index in result.findings.indices {
+            result.findings[index] = Finding(
+                kind: .accessMissing, severity: .high, row: LocalSubscription(key: key))
+        }
+        result.corrections[0].target = .update(key, expectedRowVersion: 1)
+        return result
+    }
+
+    /// `1` of this app has ended; `9` of the customer in the other app gives access from now on.
+    private func twoApps(
+        _ database: TemporaryDatabase, customer: String = "a"
+    ) throws -> SQLiteStore {
+        func row(_ id: String, status: Int, _ customer: String, in bundle: String?)
+            -> LocalSubscription
+        {
+            var row = subscription(id, status: status, customer: customer)
+            if let bundle {
+                row.key = SubscriptionKey(
+                    bundleID: bundle, environment: row.key.environment, originalTransactionID: id)
+            }
+            row.productID = "month"
+            row.expiresDate = Timestamp(unixMilliseconds: 9_000_000_000_000)
+            return row
+        }
+        return try store(
+            database,
+            [
+                row("1", status: 1, "a", in: nil), row("2", status: 1, "b", in: nil),
+                row("9", status: 2, customer, in: Self.otherApp),
+            ])
+    }
+
+    @Test func `a gain of the same entitlement in another app comes first, and last in an undo`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try twoApps(database)
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("2"), drift("1"), elsewhere(gain("9")))
+        // The batch has room for one: what belongs together is taken all the same.
+        #expect(
+            try await store.applyPlanned(
+                limit: 1, in: night.pass, run: night.run, at: night.run.started) == 2)
+        #expect(try statuses(database) == ["1": "2", "2": "1", "9": "1"])
+        try await night.apply()
+        let entries = try await night.conclude().entries()
+        #expect(entries.map(\.subscription.originalTransactionID) == ["9", "1", "2"])
+        #expect(entries.map(\.accessContinuesBy) == [nil, Self.otherApp + "/9", nil])
+        // In the app of the event, access ends.
+        let told = try await messages(store)
+        #expect(told.allSatisfy { $0["access_continues"] == nil })
+        #expect(told.map { $0["access_lost"] as? [String] } == [[], ["month"], ["month"]])
+        let undone = try await undo("run-1", store, as: "undo").entries()
+        #expect(undone.map(\.subscription.originalTransactionID) == ["1", "9", "2"])
+        #expect(undone.map(\.accessContinuesBy) == [nil, "com.example.app/1", nil])
+        #expect(try statuses(database) == ["1": "1", "2": "1", "9": "2"])
+    }
+
+    @Test func `a loss waits where the gain in another app is refused`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try twoApps(database)
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"), elsewhere(gain("9")))
+        try await store.sealPlan(of: night.pass, run: night.run)
+        try database.execute(
+            "UPDATE subscriptions SET auto_renew_status = 0 WHERE original_transaction_id = '9'")
+        try await night.apply()
+        #expect(try statuses(database) == ["1": "1", "2": "1", "9": "2"])
+        let record = try await night.conclude()
+        #expect(try record.fates().sorted { "\($0)" < "\($1)" } == [.heldBack, .stale])
+        let finding = try record.findings().first { $0.finding.key == key("1") }?.finding
+        #expect(finding?.cause == "held back until com.example.other/9 is in the table")
+    }
+
+    @Test func `a gain of another customer in another app is no reason to wait`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try twoApps(database, customer: "c")
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"), elsewhere(gain("9")))
+        try await night.apply()
+        #expect(try await night.conclude().entries().map(\.accessContinuesBy) == [nil, nil])
+    }
+
+    @Test func `a canary takes both, in whichever app`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try twoApps(database)
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"), drift("2"), elsewhere(gain("9")))
+        try await store.sealPlan(of: night.pass, run: night.run)
+        #expect(try await store.extendCanary(by: 1, in: night.pass, run: night.run) == 1)
+        while try await store.applyCanary(
+            limit: 100, in: night.pass, run: night.run, at: night.run.started) > 0
+        {}
+        #expect(try statuses(database) == ["1": "2", "2": "1", "9": "1"])
+    }
+
+    @Test func `a stored plan keeps the order of two apps`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try twoApps(database)
+        let check = try await Night.begin(store, Night.header("run-1", mode: .check))
+        try await check.stage(drift("1"), elsewhere(gain("9")))
+        let plan = try await store.sealPlan(of: check.pass, run: check.run).sha256
+        try await check.conclude()
+        let night = try await Night.begin(store, Night.header("run-2", job: "apply nightly"))
+        try await store.stagePlan(plan, in: night.pass, run: night.run)
+        try await night.apply(limit: 1)
+        #expect(try statuses(database) == ["1": "2", "2": "1", "9": "1"])
+        #expect(
+            try await night.conclude().entries().last?.accessContinuesBy == Self.otherApp + "/9")
+    }
+
     @Test func `a loss waits where the gain under another account is refused`() async throws {
         let database = try TemporaryDatabase()
         func row(_ id: String, status: Int) -> LocalSubscription {
