@@ -285,4 +285,50 @@ import Testing
         }
         #expect(try place.work.run("verify").status == 0)
     }
+
+    @Test func `is checked by doctor, made as it says, listed and erased`() async throws {
+        let place = try await place(.theirs, seed: "4")
+        let shop = try DatabaseQueue(path: place.shop)
+        defer { try? shop.close() }
+        try await shop.writeWithoutTransaction { try $0.execute(sql: "DROP TABLE rights") }
+        for command in [["doctor"], ["run", "nightly"], ["check", "nightly"], ["entitlements"]] {
+            let ended = try place.work.run(command)
+            #expect(ended.status == 78, "\(command): \(ended.output)\(ended.errors)")
+            #expect((ended.output + ended.errors).contains("store.entitlements"), "\(command)")
+        }
+        let words = try place.work.run("doctor").output.split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+        let statement = try #require(
+            words.firstMatch(of: /CREATE TABLE "rights" \(.*?, PRIMARY KEY \([^)]*\)\)/)?.0)
+        try await shop.writeWithoutTransaction { try $0.execute(sql: String(statement)) }
+        let doctor = try place.work.run("doctor").output.split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+        #expect(doctor.contains("rights has the columns and the key of store.entitlements"))
+        let check = try place.work.run("check", "nightly")
+        #expect([0, 2].contains(check.status), "\(check.output)\(check.errors)")
+        #expect(try place.told().isEmpty)
+        let run = try place.work.run("run", "nightly")
+        #expect([0, 2].contains(run.status), "\(run.output)\(run.errors)")
+        let told = try place.told()
+        #expect(!told.isEmpty)
+        func listed() throws -> [String] {
+            let listed = try place.work.run("entitlements", "--json")
+            #expect(listed.status == 0, "\(listed.errors)")
+            return listed.output.split(separator: "\n").map(String.init)
+        }
+        #expect(try listed().count == told.count)
+        #expect(try listed().allSatisfy { $0.contains(#""ownership":""#) })
+
+        // A customer who has gone from the company's table.
+        let customer = try #require(told.keys.min()?.split(separator: ":").first)
+        try await shop.write { db in
+            try db.execute(
+                sql: "DELETE FROM subs WHERE customer = ?", arguments: [String(customer)])
+        }
+        #expect([0, 2].contains(try place.work.run("check", "nightly").status))
+        let erased = try place.work.run("erase", String(customer), "--execute")
+        #expect([0, 5].contains(erased.status), "\(erased.output)\(erased.errors)")
+        #expect(try place.told().keys.filter { $0.hasPrefix("\(customer):") }.isEmpty)
+        #expect(try listed().allSatisfy { !$0.contains("\"\(customer)\"") })
+    }
 }

@@ -51,6 +51,20 @@ final class ForgedReports {
         try write(lines.map { $0 + "\n" }.joined(), run, file)
     }
 
+    /// Edits the fields of the first entitlement with such a change, and makes all digests anew.
+    func editEntitlement(
+        _ run: Int, change: String, _ body: (inout [String]) -> Void
+    ) throws {
+        try editLines(run, "entitlements.csv") { lines in
+            let place = try #require(lines.firstIndex { $0.contains(",\(change),") })
+            var fields = lines[place].split(separator: ",", omittingEmptySubsequences: false)
+                .map(String.init)
+            body(&fields)
+            lines[place] = fields.joined(separator: ",")
+        }
+        try relink(from: run)
+    }
+
     func index(_ body: (inout [String]) throws -> Void) throws {
         let url = directory.appendingPathComponent("index.csv")
         var lines = try String(contentsOf: url, encoding: .utf8)

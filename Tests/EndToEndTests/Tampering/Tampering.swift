@@ -158,6 +158,39 @@ extension Tampering {
             }
             try reports.relink(from: Night.first)
         },
+        Tampering(
+            "the end of an entitlement is edited", names: "entitlements.csv:",
+            "its change does not fit its dates"
+        ) { reports in
+            try reports.editEntitlement(Night.first, change: "shorter") { $0.swapAt(6, 7) }
+        },
+        Tampering(
+            "an entitlement is said to be shorter that is longer", names: "entitlements.csv:",
+            "its change does not fit its dates"
+        ) { reports in
+            try reports.editEntitlement(Night.first, change: "longer") { $0[5] = "shorter" }
+        },
+        Tampering(
+            "an end of an entitlement is no time", names: "entitlements.csv:",
+            "one of its dates is not a time"
+        ) { reports in
+            try reports.editEntitlement(Night.first, change: "longer") { $0[7] = "soon" }
+        },
+        Tampering(
+            "an entitlement is taken from another run", names: "entitlements.csv:",
+            "it is a row of another run"
+        ) { reports in
+            try reports.editEntitlement(Night.first, change: "longer") { $0[0] += "x" }
+        },
+        Tampering(
+            "an entitlement stands twice", names: "entitlements.csv:",
+            "it repeats the entitlement of the line before"
+        ) { reports in
+            try reports.editLines(Night.first, "entitlements.csv") { lines in
+                lines.insert(lines[1], at: 1)
+            }
+            try reports.relink(from: Night.first)
+        },
         Tampering("a finding's severity is lowered", names: "its findings of") {
             try $0.edit(Night.first, "discrepancies.jsonl") { $0["severity"] = "info" }
             try $0.relink(from: Night.first)
