@@ -349,7 +349,7 @@ extension SessionKeeper {
                     _ = try session.script(statement)
                 } catch {
                     guard !error.endsSession,
-                        ![.locked, .again, .tooSlow].contains(error.state.meaning)
+                        ![.locked, .again, .tooSlow, .full].contains(error.state.meaning)
                     else { throw error }
                     let what = statement.split(separator: " ").prefix(3).joined(separator: " ")
                     return

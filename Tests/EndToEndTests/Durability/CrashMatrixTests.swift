@@ -118,8 +118,12 @@ import Testing
                 continue
             }
             try looking(try copy.state(), undisturbed)
-            // No row is ever newer than what services read of it.
-            #expect(try copy.entitlementProblems() == [], "killed at step \(step) of \(total)")
+            // No row is ever newer than what services read of it, once the table was filled in. A first
+            // import fills it in behind its rows: until then entitlements are missing, and none is wrong.
+            let isFilled = try copy.entitlementsAreFilled()
+            #expect(
+                try copy.entitlementProblems().allSatisfy { !isFilled && $0.hasSuffix(", NULL") },
+                "killed at step \(step) of \(total)")
             let again = try copy.run(command)
             #expect(
                 [expected.status, 0].contains(again.status),

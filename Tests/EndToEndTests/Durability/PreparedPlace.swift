@@ -65,6 +65,17 @@ struct PreparedPlace {
         }
     }
 
+    /// Whether the entitlements of all customers were filled in once.
+    func entitlementsAreFilled() throws -> Bool {
+        let database = try DatabaseQueue(
+            path: folder.appendingPathComponent("trueup.sqlite").path)
+        defer { try? database.close() }
+        return try database.read { db in
+            try String.fetchOne(db, sql: "SELECT catalogue FROM trueup_entitlement_catalogue")
+                .map { $0 != "being filled in" } ?? false
+        }
+    }
+
     /// Where the entitlements are not what the rows say.
     func entitlementProblems() throws -> [String] {
         try EntitlementOracle.problems(
