@@ -45,7 +45,7 @@ let package = Package(
             dependencies: [
                 "CZlib", "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
             ]),
-        .target(name: "RowFiles", dependencies: ["Subscriptions"]),
+        .target(name: "RowFiles", dependencies: ["CZlib", "Subscriptions"]),
         .target(name: "HTTPTransport", dependencies: ["CLibcurl"]),
         .target(
             name: "JSONWebSignature",

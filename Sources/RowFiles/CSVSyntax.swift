@@ -13,13 +13,21 @@ struct CSVSyntax {
     private var places: [Int?] = []
     private var nextLine = 1
     private(set) var line = 1
+    private var separator = Byte.comma
+    /// Whether another service wrote the file: then unknown columns are counted, a semicolon may
+    /// separate fields, and a quote inside a field is text.
+    private var isForeign = false
+    /// Names of columns that the schema lacks, of a foreign file.
+    private(set) var unknownColumns: [String] = []
     private var fieldsOfRecord: [RawField] = []
     private var problem: String?
 
     /// Reads the header; the columns may be in any order, each once.
     init(
-        header buffer: inout RecordBuffer, required: [Int]
+        header buffer: inout RecordBuffer, required: [Int], isForeign: Bool = false
     ) throws(RowFileError) {
+        self.isForeign = isForeign
+        if isForeign { separator = try Self.firstSeparator(&buffer) }
         if let other = try Self.otherForm(&buffer) {
             throw RowFileError.header(file: buffer.fileName, line: 1, reason: other)
         }
@@ -46,7 +54,8 @@ struct CSVSyntax {
             }
             return false
         }
-        guard unknown.isEmpty else {
+        unknownColumns = unknown
+        guard unknown.isEmpty || isForeign else {
             throw refuse(ColumnSuggestion.unknown(unknown, among: buffer.columnNames))
         }
         for (index, name) in names.enumerated() {
@@ -66,13 +75,31 @@ struct CSVSyntax {
         }
         for place in required where !places.contains(place) {
             throw refuse(
-                "column \"\(buffer.columnNames[place])\" is missing and required; "
-                    + "--map COLUMN=\(buffer.columnNames[place]) names the one that means it")
+                "column \"\(buffer.columnNames[place])\" is missing and required"
+                    + (isForeign
+                        ? "; export the file with this column"
+                        : "; --map COLUMN=\(buffer.columnNames[place]) names the one that means it")
+            )
         }
     }
 
     /// Reads a file without a header and with only one column.
     init(onlyColumn place: Int) { places = [place] }
+
+    /// The separator of a foreign file: the first comma or semicolon of its header.
+    private static func firstSeparator(
+        _ buffer: inout RecordBuffer
+    ) throws(RowFileError) -> UInt8 {
+        var offset = 0
+        while offset < buffer.maximumRecordBytes, let byte = try buffer.byte(at: offset) {
+            switch byte {
+            case UInt8(ascii: ";"): return byte
+            case Byte.comma, Byte.lineFeed: return Byte.comma
+            default: offset += 1
+            }
+        }
+        return Byte.comma
+    }
 
     /// Recognizes a common file that is not CSV, by its first bytes.
     private static func otherForm(
@@ -145,10 +172,10 @@ struct CSVSyntax {
                 (offset, end) = try readPlain(&buffer, from: offset)
             }
             if offset > buffer.maximumRecordBytes {
-                try skipLongRecord(&buffer, offset, atLineEnd: end != Byte.comma)
+                try skipLongRecord(&buffer, offset, atLineEnd: end != separator)
                 return true
             }
-        } while end == Byte.comma
+        } while end == separator
         recordBytes = offset
         nextLine += 1 + lineFeedsInQuotes(buffer)
         return true
@@ -179,15 +206,15 @@ struct CSVSyntax {
         recordBytes = 0
     }
 
-    /// A field without quotes: its end is a comma, a line end or the end of the file.
+    /// A field without quotes: its end is a separator, a line end or the end of the file.
     private mutating func readPlain(
         _ buffer: inout RecordBuffer, from begin: Int
     ) throws(RowFileError) -> (Int, UInt8?) {
         var offset = begin
         while true {
-            guard let end = buffer.findSeparatorOrQuote(from: offset) else {
+            guard let end = buffer.findSeparatorOrQuote(from: offset, separator) else {
                 offset = buffer.loadedOffset
-                if offset > buffer.maximumRecordBytes { return (offset, Byte.comma) }
+                if offset > buffer.maximumRecordBytes { return (offset, separator) }
                 guard try buffer.more() else {
                     append(buffer, from: begin, to: offset, isLineEnd: true)
                     return (offset, nil)
@@ -199,8 +226,10 @@ struct CSVSyntax {
                 append(buffer, from: begin, to: end, isLineEnd: found == Byte.lineFeed)
                 return (end + 1, found)
             }
-            problem =
-                "has a quote inside a field without quotes; put the field in quotes and double it"
+            if !isForeign {
+                problem =
+                    "has a quote inside a field without quotes; put the field in quotes and double it"
+            }
             offset = end + 1
         }
     }
@@ -224,7 +253,7 @@ struct CSVSyntax {
         while true {
             guard let found = buffer.find(Byte.quote, from: offset) else {
                 offset = buffer.loadedOffset
-                if offset > buffer.maximumRecordBytes { return (offset, Byte.comma) }
+                if offset > buffer.maximumRecordBytes { return (offset, separator) }
                 guard try buffer.more() else {
                     problem = "has an opening quote that is never closed"
                     return (offset, nil)
@@ -232,11 +261,13 @@ struct CSVSyntax {
                 continue
             }
             offset = found + 1
-            guard try buffer.byte(at: offset) == Byte.quote else {
+            let next = try buffer.byte(at: offset)
+            if next == Byte.quote {
+                form = .doubledQuotes
+                offset += 1
+            } else if !isForeign || next.map({ Self.endsField($0, separator) }) ?? true {
                 break
             }
-            form = .doubledQuotes
-            offset += 1
         }
         fieldsOfRecord.append(
             RawField(
@@ -244,13 +275,17 @@ struct CSVSyntax {
         return try endOfQuoted(&buffer, at: offset)
     }
 
-    /// After the closing quote only a comma or a line end may follow.
+    private static func endsField(_ byte: UInt8, _ separator: UInt8) -> Bool {
+        byte == separator || byte == Byte.lineFeed || byte == Byte.carriageReturn
+    }
+
+    /// After the closing quote only a separator or a line end may follow.
     private mutating func endOfQuoted(
         _ buffer: inout RecordBuffer, at offset: Int
     ) throws(RowFileError) -> (Int, UInt8?) {
         switch try buffer.byte(at: offset) {
         case nil: return (offset, nil)
-        case Byte.comma: return (offset + 1, Byte.comma)
+        case separator: return (offset + 1, separator)
         case Byte.lineFeed: return (offset + 1, Byte.lineFeed)
         case Byte.carriageReturn where try buffer.byte(at: offset + 1) == Byte.lineFeed:
             return (offset + 2, Byte.lineFeed)

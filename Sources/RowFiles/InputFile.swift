@@ -1,12 +1,17 @@
+import CZlib
 import FoundationEssentials
 import Glibc
 
 /// An open file of rows, or standard input; closed with its owner.
+///
+/// One that is packed with gzip is unpacked as it is read.
 struct InputFile: ~Copyable {
     /// As the user named it; `standard input` for `-`.
     let name: String
     private let descriptor: Int32
     private let isOwned: Bool
+    private var isAtStart = true
+    private var gzip: GzipReader?
 
     /// Opens a file; `-` is standard input.
     init(path: String) throws(RowFileError) {
@@ -41,7 +46,40 @@ struct InputFile: ~Copyable {
     }
 
     /// Reads into `bytes` from `offset` to its end at most; 0 at the end of the file.
-    func read(into bytes: inout [UInt8], at offset: Int) throws(RowFileError) -> Int {
+    mutating func read(into bytes: inout [UInt8], at offset: Int) throws(RowFileError) -> Int {
+        if let gzip { return try read(gzip, into: &bytes, at: offset) }
+        let count = try readStored(into: &bytes, at: offset)
+        defer { isAtStart = false }
+        guard isAtStart, count > 2, bytes[offset] == 0x1F, bytes[offset + 1] == 0x8B else {
+            return count
+        }
+        let gzip = GzipReader(beginning: Array(bytes[offset..<offset + count]))
+        self.gzip = gzip
+        return try read(gzip, into: &bytes, at: offset)
+    }
+
+    /// Reads what the file unpacks to.
+    private func read(
+        _ gzip: GzipReader, into bytes: inout [UInt8], at offset: Int
+    ) throws(RowFileError) -> Int {
+        while true {
+            guard let count = gzip.unpack(into: &bytes, at: offset) else {
+                throw RowFileError.unreadable(file: name, reason: "its gzip data is damaged")
+            }
+            if count > 0 { return count }
+            let isMore = try gzip.refill { (packed) throws(RowFileError) in
+                try readStored(into: &packed, at: 0)
+            }
+            guard !isMore else { continue }
+            guard gzip.isAtEndOfMember else {
+                throw RowFileError.unreadable(
+                    file: name, reason: "its gzip data ends too early; copy the file again")
+            }
+            return 0
+        }
+    }
+
+    private func readStored(into bytes: inout [UInt8], at offset: Int) throws(RowFileError) -> Int {
         while true {
             let count = unsafe bytes.withUnsafeMutableBytes { buffer in
                 unsafe Glibc.read(
@@ -55,10 +93,15 @@ struct InputFile: ~Copyable {
     }
 
     /// Goes back to the beginning; `false` for a pipe.
-    func rewind() -> Bool { lseek(descriptor, 0, SEEK_SET) == 0 }
+    mutating func rewind() -> Bool {
+        guard lseek(descriptor, 0, SEEK_SET) == 0 else { return false }
+        isAtStart = true
+        gzip = nil
+        return true
+    }
 
     /// A copy in a temporary file without a name: what was read before, then the rest.
-    func spooled(after beginning: ArraySlice<UInt8>) throws(RowFileError) -> InputFile {
+    mutating func spooled(after beginning: ArraySlice<UInt8>) throws(RowFileError) -> InputFile {
         let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = (folder + "/trueup-XXXXXX").utf8CString
         let copy = unsafe template.withUnsafeMutableBufferPointer { template in
@@ -71,7 +114,7 @@ struct InputFile: ~Copyable {
             throw RowFileError.unreadable(
                 file: name, reason: "no temporary file for it: \(Self.reason(errno))")
         }
-        let spool = InputFile(name: name, ownedDescriptor: copy)
+        var spool = InputFile(name: name, ownedDescriptor: copy)
         try spool.write(beginning)
         var bytes = [UInt8](repeating: 0, count: RecordBuffer.chunkBytes)
         while true {
@@ -101,5 +144,87 @@ struct InputFile: ~Copyable {
     private static func reason(_ code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)
+    }
+}
+
+/// Unpacks gzip data, of one member or several, as it comes.
+@safe final class GzipReader {
+    private static let chunkBytes = 1 << 18
+    /// The largest window of zlib, and its mark for a gzip header.
+    private static let windowBits: Int32 = 15 + 16
+
+    private var stream = unsafe z_stream()
+    private var isOpen = false
+    private var packed: [UInt8]
+    private var position = 0
+    private var end: Int
+    /// Whether everything so far is whole members.
+    private(set) var isAtEndOfMember = true
+
+    /// - Parameter beginning: the first packed bytes.
+    init(beginning: [UInt8]) {
+        packed = beginning
+        end = beginning.count
+    }
+
+    deinit { close() }
+
+    private func close() {
+        if isOpen { _ = unsafe inflateEnd(&stream) }
+        isOpen = false
+    }
+
+    private func open() -> Bool {
+        if isOpen { return true }
+        unsafe stream = z_stream()
+        isOpen =
+            unsafe inflateInit2_(
+                &stream, Self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
+        return isOpen
+    }
+
+    /// Unpacks as much as fits; 0 where more packed bytes are needed, `nil` for damaged data.
+    func unpack(into bytes: inout [UInt8], at offset: Int) -> Int? {
+        while position < end {
+            guard open() else { return nil }
+            isAtEndOfMember = false
+            var result = Z_OK
+            var made = 0
+            let first = position
+            unsafe packed.withUnsafeMutableBufferPointer { source in
+                unsafe bytes.withUnsafeMutableBufferPointer { target in
+                    unsafe stream.next_in = source.baseAddress?.advanced(by: first)
+                    unsafe stream.avail_in = uInt(end - first)
+                    unsafe stream.next_out = target.baseAddress?.advanced(by: offset)
+                    let room = target.count - offset
+                    unsafe stream.avail_out = uInt(room)
+                    result = unsafe inflate(&stream, Z_NO_FLUSH)
+                    made = unsafe room - Int(stream.avail_out)
+                }
+            }
+            position = unsafe end - Int(stream.avail_in)
+            switch result {
+            case Z_OK, Z_BUF_ERROR: break
+            case Z_STREAM_END:
+                isAtEndOfMember = true
+                close()
+            default: return nil
+            }
+            if made > 0 { return made }
+            guard result == Z_STREAM_END || position > first else { return nil }
+        }
+        return 0
+    }
+
+    /// Reads more packed bytes; `false` at the end of the file.
+    func refill(
+        _ read: (inout [UInt8]) throws(RowFileError) -> Int
+    ) throws(RowFileError) -> Bool {
+        if packed.count < Self.chunkBytes {
+            packed = [UInt8](repeating: 0, count: Self.chunkBytes)
+        }
+        end = try read(&packed)
+        position = 0
+        return end > 0
     }
 }

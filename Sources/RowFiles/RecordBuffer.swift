@@ -59,10 +59,6 @@ struct RecordBuffer: ~Copyable {
         case (0xFF, 0xFE), (0xFE, 0xFF):
             throw RowFileError.notText(
                 file: fileName, reason: "is UTF-16; save it as UTF-8 and try again")
-        case (0x1F, 0x8B):
-            throw RowFileError.notText(
-                file: fileName,
-                reason: "is compressed; use: gzip -dc \(fileName) | trueup import -")
         default: break
         }
     }
@@ -103,14 +99,15 @@ struct RecordBuffer: ~Copyable {
         return nil
     }
 
-    /// The offset of the first comma, line feed or quote in memory from `offset` on.
-    func findSeparatorOrQuote(from offset: Int) -> Int? {
+    /// The offset of the first separator, line feed or quote in memory from `offset` on.
+    func findSeparatorOrQuote(from offset: Int, _ separator: UInt8) -> Int? {
         var position = start + offset
         while position < filled {
-            switch bytes[position] {
-            case UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\""): return position - start
-            default: position += 1
+            let byte = bytes[position]
+            if byte == separator || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\"") {
+                return position - start
             }
+            position += 1
         }
         return nil
     }

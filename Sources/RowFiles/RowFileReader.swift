@@ -17,6 +17,8 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     /// The columns that the last line gave, in the schema's order; `nil` where every line gives
     /// those of the header.
     package var given: ColumnSet? { csv == nil ? jsonLines.named : nil }
+    /// Columns of another service's file that are not read.
+    package var unknownColumns: [String] { csv?.unknownColumns ?? [] }
 
     private var buffer: RecordBuffer
     private var csv: CSVSyntax?
@@ -30,19 +32,22 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     ///   - mapping: what columns with other names mean.
     ///   - bareColumn: the column of a file that is base64 line by line, without a header.
     ///   - maximumRecordBytes: longer lines are bad.
+    ///   - isForeign: whether another service wrote the file, which is CSV with columns of its own.
     ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
         path: String, fields: [Field]? = nil, required: Set<Field>,
         mapping: ColumnMapping = ColumnMapping(),
         bareColumn: Field? = nil, maximumRecordBytes: Int = RecordBuffer.usualRecordBytes,
+        isForeign: Bool = false,
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
     ) throws(RowFileError) {
         let columns = fields ?? Array(Field.allCases)
         var buffer = try RecordBuffer(
             file: try InputFile(path: path), columnNames: columns.map(\.rawValue),
             mapping: mapping, maximumRecordBytes: maximumRecordBytes)
-        let format = RowFormat.of(path: path, firstByte: try buffer.byte(at: 0))
+        let first = try buffer.byte(at: 0)
+        let format = isForeign ? .csv : RowFormat.of(path: path, firstByte: first)
         let places: [Int]
         var csv: CSVSyntax?
         switch format {
@@ -55,7 +60,8 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
                     CSVSyntax(onlyColumn: bare)
                 } else {
                     try CSVSyntax(
-                        header: &buffer, required: isRequired.indices.filter { isRequired[$0] })
+                        header: &buffer, required: isRequired.indices.filter { isRequired[$0] },
+                        isForeign: isForeign)
                 }
             csv = syntax
             places = syntax.columns

@@ -35,9 +35,10 @@ enum ImportTable {
         ImportRule(
             "Reports", ours: ["CZlib", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
-        // The C library to read in large chunks.
+        // The C library to read in large chunks; zlib for files that are packed with gzip.
         ImportRule(
-            "RowFiles", ours: ["Subscriptions"], outside: ["FoundationEssentials", "Glibc"]),
+            "RowFiles", ours: ["CZlib", "Subscriptions"],
+            outside: ["FoundationEssentials", "Glibc"]),
         ImportRule(
             "HTTPTransport", ours: ["CLibcurl"], outside: ["Glibc", "Synchronization"]),
         ImportRule(
