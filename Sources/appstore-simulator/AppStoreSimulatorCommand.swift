@@ -82,6 +82,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.ocspPort = wrong.ocspPort
         settings.drift = table.drift
         settings.driftKinds = try table.plantedKinds()
+        settings.revenueCatExport = table.revenueCatExport
         return settings
     }
 

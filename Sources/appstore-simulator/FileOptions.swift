@@ -38,6 +38,15 @@ struct TableOptions: ParsableArguments {
             valueName: "kind,…"))
     var driftKinds: String?
 
+    @Option(
+        name: .customLong("revenuecat-export"),
+        help: ArgumentHelp(
+            "Also write transactions.csv into this folder, as RevenueCat exports them.",
+            discussion:
+                "Every twentieth subscription has a difference; planted.json there lists them.",
+            valueName: "dir"))
+    var revenueCatExport: String?
+
     init() {}
 
     mutating func validate() throws {

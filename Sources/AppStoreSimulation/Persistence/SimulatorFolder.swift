@@ -24,7 +24,7 @@ package struct SimulatorFolder: Sendable {
         return folder
     }
 
-    private static func makeDirectory(_ path: String) throws(SimulatorError) {
+    static func makeDirectory(_ path: String) throws(SimulatorError) {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true)

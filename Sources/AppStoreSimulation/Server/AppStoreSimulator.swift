@@ -192,6 +192,9 @@ package struct AppStoreSimulator: Sendable {
                 report.purchasesFile = files.purchases
                 report.plantedPurchasesFile = files.plantedPurchases
             }
+            if environment == .production, let folder = settings.revenueCatExport {
+                try RevenueCatExport(of: world).write(into: folder)
+            }
             services.append(
                 AppStoreService(
                     world: world, app: settings.app, leaves: leaves, clock: clock, tokens: tokens,

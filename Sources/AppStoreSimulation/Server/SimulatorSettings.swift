@@ -20,6 +20,8 @@ package struct SimulatorSettings: Sendable {
     ///
     /// The sandbox has a twentieth of it, but at least twenty.
     package var customers: Int?
+    /// The folder for an export as RevenueCat writes it; `nil` for none.
+    package var revenueCatExport: String?
     /// The text of a catalogue of the app's own (YAML).
     package var catalogue: String?
     /// How long a month lasts in the sandbox, in minutes; `nil` for the calendar's months.
