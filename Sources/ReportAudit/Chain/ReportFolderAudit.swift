@@ -5,8 +5,10 @@ import Subscriptions
 struct ReportFolderAudit {
     static let latest = "latest"
     private static let secondsPerDay: Int64 = 24 * 60 * 60
-    /// The files of a report folder besides the runs.
-    private static let own: Set<String> = [IndexFile.name, latest, DatabaseNote.name, ".lock"]
+    /// The files of a report folder besides the runs; reports of comparisons are a chain of their own.
+    private static let own: Set<String> = [
+        IndexFile.name, latest, DatabaseNote.name, ".lock", CompareCheck.folderName,
+    ]
 
     private let directory: String
     private let names: [String]

@@ -11,6 +11,10 @@ struct FileCheck {
         "discrepancies.jsonl", "evidence.jsonl", "not_found.csv", "notifications.csv", "plan.json",
         "run.log.jsonl", "summary.json", "summary.txt", "undecided.csv", "undo.json",
     ]
+    /// The files of the report of a comparison.
+    static let expectedOfCompare: Set<String> = [
+        CompareCheck.lineFile, CompareCheck.csvFile, CompareCheck.summaryFile, "report.html",
+    ]
     private static let limitBytes = 1 << 22
 
     let folder: String
@@ -27,7 +31,9 @@ struct FileCheck {
         let stated = manifest.map { Set($0.files.keys) } ?? []
         let known = Set(names).union(stated).union(sums.keys)
         // A large file is packed, and then the plain one is not there.
-        let expected = Self.expected.filter { !known.contains($0 + ContentFile.packedSuffix) }
+        let isCompare = manifest?.isCompare ?? false
+        let wanted = isCompare ? Self.expectedOfCompare : Self.expected
+        let expected = wanted.filter { !known.contains($0 + ContentFile.packedSuffix) }
         let all = known.union(expected).union([Self.manifest]).subtracting([Self.sums])
         for name in names where names.contains(name + ContentFile.packedSuffix) {
             report(name, "it is there twice, plain and packed")

@@ -55,6 +55,9 @@ struct ManifestRecord {
 
     var ended: Timestamp? { record.text("ended").flatMap { Timestamp(rfc3339: $0) } }
 
+    /// Whether it is of a comparison with a third party, which has files of its own.
+    var isCompare: Bool { record.text("mode") == "compare" }
+
     /// Whether the run covered only a part of its job.
     var isPartial: Bool { record.states("scope") }
 

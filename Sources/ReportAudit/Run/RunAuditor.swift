@@ -72,6 +72,12 @@ struct RunAuditor {
         _ manifest: ManifestRecord, _ trust: AuditTrust, _ apps: KnownApps,
         _ trail: inout LedgerTrail, _ audit: inout RunAudit, _ problems: RunProblems
     ) async {
+        guard !manifest.isCompare else {
+            trail.skip(toHead: manifest.ledgerHead)
+            audit.findings = CompareCheck(manifest: manifest) { problems.add($0, line: $1, $2) }
+                .check(folder: path)
+            return
+        }
         let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
         let evidence: EvidenceFile
         let guide: DigestGuide?

@@ -24,9 +24,15 @@ package struct ReportFolder: Hashable, Sendable {
     ///
     /// Call it before anything is asked of Apple: a folder that cannot be written is found here.
     ///
+    /// - Parameters:
+    ///   - directory: The report folder.
+    ///   - runID: The name of the run.
+    ///   - started: When it began.
+    ///   - hasLog: Whether the log of a run is one of its files.
+    /// - Returns: The folder, unfinished.
     /// - Throws: `.cannotCreate` (exit 73).
     package static func begin(
-        in directory: String, runID: String, started: Timestamp
+        in directory: String, runID: String, started: Timestamp, hasLog: Bool = true
     ) throws(ReportError) -> ReportFolder {
         guard runID.isPlainName else {
             throw .cannotCreate("the run id \(runID) cannot be the name of a folder")
@@ -42,6 +48,7 @@ package struct ReportFolder: Hashable, Sendable {
         try FileSystem.makeFolders(folder.partialPath)
         do {
             _ = try RunIndex.read(in: folder.directory)
+            guard hasLog else { return folder }
             // An empty log now: the run may end before it writes its first line.
             let log = try OutputFile(creating: folder.logPath)
             _ = try log.close(named: ReportFile.log)
@@ -124,7 +131,7 @@ package struct ReportFolder: Hashable, Sendable {
         let shown = context.shownDirectory?.withoutTrailingSlashes ?? directory
         var source = try ReportSource(
             record, summary, context: context, shownPath: shown + "/" + relativePath)
-        var index = try RunIndex.read(in: directory)
+        let index = try RunIndex.read(in: directory)
         var seals = [try FileSystem.seal(logPath, named: ReportFile.log)]
         // What grows with the rows is written, or read for the page, before the end: it is part of
         // the run.
@@ -136,29 +143,56 @@ package struct ReportFolder: Hashable, Sendable {
         for file in ReportFile.all where file.statesEnd {
             seals.append(try file.create(in: partialPath, from: source))
         }
-        seals.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        let manifest = Manifest(
-            source: source, files: seals, previous: earlierManifest ?? index.newestManifest)
-        let manifestSeal = try create(ReportFile.manifest, holding: manifest.text)
-        let sums = (seals + [manifestSeal])
-            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-            .map { "\($0.sha256)  \($0.name)\n" }
-        _ = try create(ReportFile.sums, holding: sums.joined())
-        try FileSystem.synchronize(folder: partialPath)
-        index.append(
-            RunIndex.Line(
-                folder: relativePath, manifestDigest: manifestSeal.sha256, summary: source.summary,
-                toolVersion: context.toolVersion))
-        try publish(index)
+        let manifestDigest = try seal(
+            seals, index,
+            manifest: { files, previous in
+                Manifest(source: source, files: files, previous: previous).text
+            },
+            line: { folder, digest in
+                RunIndex.Line(
+                    folder: folder, manifestDigest: digest, summary: source.summary,
+                    toolVersion: context.toolVersion)
+            })
         return FinishedReport(
             path: finalPath,
             summaryText: SummaryText.render(
                 source.summary, reportPath: source.shownPath,
                 notice: context.trustedRoots.notice, plan: source.plan),
-            summary: source.summary, plan: source.plan, manifestDigest: manifestSeal.sha256)
+            summary: source.summary, plan: source.plan, manifestDigest: manifestDigest)
     }
 
-    private func create(_ name: String, holding text: String) throws(ReportError) -> FileSeal {
+    /// Writes manifest and sums, and gives the folder its final name.
+    ///
+    /// - Parameters:
+    ///   - seals: The files of the folder.
+    ///   - index: The index of the report folder.
+    ///   - manifest: The text of the manifest, from the sorted files and the digest of the manifest before.
+    ///   - line: The line of the index, from the relative path of the folder and the digest.
+    /// - Returns: The digest of the manifest.
+    /// - Throws: `.notWritten` (exit 74).
+    func seal(
+        _ seals: [FileSeal], _ index: RunIndex,
+        manifest: (_ files: [FileSeal], _ previous: String?) -> String,
+        line: (_ folder: String, _ digest: String) -> RunIndex.Line
+    ) throws(ReportError) -> String {
+        var index = index
+        let files = seals.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let text = manifest(files, earlierManifest ?? index.newestManifest)
+        let sealed = try create(ReportFile.manifest, holding: text)
+        let sums = (files + [sealed])
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            .map { "\($0.sha256)  \($0.name)\n" }
+        _ = try create(ReportFile.sums, holding: sums.joined())
+        try FileSystem.synchronize(folder: partialPath)
+        index.append(line(relativePath, sealed.sha256))
+        try publish(index)
+        return sealed.sha256
+    }
+
+    /// Removes the unfinished folder: nothing is to be reported.
+    package func abandon() throws(ReportError) { try FileSystem.removeTree(partialPath) }
+
+    func create(_ name: String, holding text: String) throws(ReportError) -> FileSeal {
         var file = try OutputFile(creating: partialPath + "/" + name)
         try file.write(text)
         return try file.close(named: name)
@@ -198,7 +232,7 @@ package struct ReportFolder: Hashable, Sendable {
     private var relativePath: String { day + "/" + runID }
     private var dayPath: String { path(of: day) }
     private var finalPath: String { path(of: relativePath) }
-    private var partialPath: String { finalPath + Self.partialSuffix }
+    var partialPath: String { finalPath + Self.partialSuffix }
 
     private func path(of name: String) -> String {
         directory.hasSuffix("/") ? directory + name : directory + "/" + name

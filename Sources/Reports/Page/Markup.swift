@@ -216,6 +216,28 @@ extension Markup {
     }
 }
 
+/// The head of a page.
+extension Markup {
+    /// Adds the policy that forbids everything but the page's own style, that style, and a title.
+    mutating func ownStyle(titled title: String) {
+        void("meta", [.init("charset", "utf-8")])
+        void(
+            "meta",
+            [
+                .init("http-equiv", "Content-Security-Policy"),
+                .init("content", PageStyle.policy),
+            ])
+        void(
+            "meta",
+            [.init("name", "viewport"), .init("content", "width=device-width, initial-scale=1")])
+        void("meta", [.init("name", "referrer"), .init("content", "no-referrer")])
+        lineFeed()
+        element("title", title)
+        lineFeed()
+        element("style") { $0.verbatim(PageStyle.text) }
+    }
+}
+
 /// The parts of the page in their order.
 enum PageSection: String, CaseIterable {
     case control

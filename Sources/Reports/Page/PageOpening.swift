@@ -289,24 +289,10 @@ struct Page {
 
     private func head(_ head: inout Markup) {
         let header = facts.summary.header
-        head.void("meta", [.init("charset", "utf-8")])
-        head.void(
-            "meta",
-            [
-                .init("http-equiv", "Content-Security-Policy"),
-                .init("content", PageStyle.policy),
-            ])
-        head.void(
-            "meta",
-            [.init("name", "viewport"), .init("content", "width=device-width, initial-scale=1")])
-        head.void("meta", [.init("name", "referrer"), .init("content", "no-referrer")])
-        head.lineFeed()
-        head.element(
-            "title",
-            "\(header.started.utcDay) \(header.job): \(facts.summary.conclusion.exitStatus.name), "
+        head.ownStyle(
+            titled:
+                "\(header.started.utcDay) \(header.job): \(facts.summary.conclusion.exitStatus.name), "
                 + "run \(header.runID)")
-        head.lineFeed()
-        head.element("style") { $0.verbatim(PageStyle.text) }
     }
 
     private func body(_ body: inout Markup) {

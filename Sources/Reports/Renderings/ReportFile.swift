@@ -147,7 +147,7 @@ struct Manifest {
 }
 
 extension FileSeal {
-    fileprivate var json: CanonicalJSON {
+    var json: CanonicalJSON {
         var members: [String: CanonicalJSON] = [
             "bytes": .integer(bytes), "lines": .integer(lines), "name": .string(name),
             "sha256": .string(sha256),
@@ -158,7 +158,7 @@ extension FileSeal {
 }
 
 extension ReportedApp {
-    fileprivate var json: CanonicalJSON {
+    var json: CanonicalJSON {
         .object([
             "app_apple_id": appAppleID.map(CanonicalJSON.integer) ?? .null,
             "bundle_id": .string(identity.bundleID),
@@ -168,7 +168,7 @@ extension ReportedApp {
 }
 
 extension TrustedRoot {
-    fileprivate var json: CanonicalJSON {
+    var json: CanonicalJSON {
         .object([
             "certificate": isApple ? .null : .text(certificatePEM),
             "fingerprint": .string(fingerprint),

@@ -19,7 +19,7 @@ package struct TrueUp: ParsableCommand {
                 name: "Look",
                 subcommands: [
                     Status.self, Entitlements.self, Explain.self, Show.self, Report.self,
-                    Inspect.self,
+                    Inspect.self, Compare.self,
                 ]),
             CommandGroup(
                 name: "Control",
@@ -94,6 +94,10 @@ package enum CommandExamples {
         ],
         "explain": ["trueup explain 2000000123456789", "trueup explain 2000000123456789 --json"],
         "inspect": ["trueup inspect payload.jws", "trueup inspect reports/latest/evidence.jsonl"],
+        "compare": [
+            "trueup compare revenuecat transactions_1763604000.csv.gz",
+            "trueup compare revenuecat transactions.csv --fresh 7d --json",
+        ],
         "doctor": ["trueup doctor", "trueup doctor --quiet"],
         "tell": ["trueup tell", "trueup tell --retry-given-up"],
         "erase": ["trueup erase customer-000042", "trueup erase customer-000042 --execute"],

@@ -38,8 +38,10 @@ import Testing
 
     /// Runs of every kind, and every command that reads or writes the database.
     private func nights() throws -> (place: Workplace, statements: FinishedStatements) {
+        let export = try TemporaryFolder().url
         let simulator = try RunningSimulator([
-            "--customers", "110", "--drift", "0.2", "--seed", "7",
+            "--customers", "110", "--drift", "0.2", "--seed", "7", "--revenuecat-export",
+            export.path,
         ])
         let place = try Workplace(on: simulator)
         try place.folder.write(
@@ -80,6 +82,7 @@ import Testing
         }
         try run("export", "--cursor", "cursor")
         try run("export", "--cursor", "cursor")
+        try run("compare", "revenuecat", "\(export.path)/transactions.csv")
         try run("tell")
         let finding = try place.stored(
             "SELECT min(finding_id) FROM trueup_findings WHERE state IN ('new', 'open')")
@@ -108,7 +111,8 @@ import Testing
                 let verb = words.prefix { $0.isLetter }.uppercased()
                 // What is loaded from a file stands in tables that one command makes for itself.
                 guard ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"].contains(verb),
-                    !words.contains("temp."), !words.contains("sqlite_")
+                    !words.contains("temp."), !words.contains("sqlite_"),
+                    !words.contains("compare_")
                 else { continue }
                 seen += 1
                 guard !Self.exceptions.keys.contains(where: words.hasPrefix) else { continue }

@@ -1,0 +1,155 @@
+import JSONWebSignature
+import Subscriptions
+
+/// Checks the report of a comparison: that its totals tie out with each other, with the list of
+/// differences and with the manifest.
+struct CompareCheck {
+    static let folderName = "compare"
+    static let lineFile = "differences.jsonl"
+    static let csvFile = "differences.csv"
+    static let summaryFile = "summary.json"
+    private static let limitBytes = 1 << 26
+    /// Kinds whose differences are about no line.
+    private static let aboutNoLine = "_missing"
+    /// Kinds of lines about what Apple does not know.
+    private static let onlyTheirs = "_unknown"
+
+    let manifest: ManifestRecord
+    let report: (_ file: String, _ line: Int?, _ text: String) -> Void
+
+    private struct Counts {
+        var differences: Int64 = 0
+        var byKind: [String: Int64] = [:]
+        var different: Int64 = 0
+        var onlyTheirs: Int64 = 0
+        var onlyApple: Int64 = 0
+    }
+
+    /// - Returns: How many differences the list has.
+    func check(folder: String) -> Int {
+        var counts = Counts()
+        do throws(UnreadableFile) {
+            counts = try count(folder + "/" + Self.lineFile)
+        } catch {
+            report(Self.lineFile, nil, error.reason)
+        }
+        do throws(UnreadableFile) {
+            let rows = try rows(folder + "/" + Self.csvFile)
+            if rows != counts.differences {
+                report(
+                    Self.csvFile, nil,
+                    "it has \(rows) differences, \(Self.lineFile) has \(counts.differences)")
+            }
+        } catch {
+            report(Self.csvFile, nil, error.reason)
+        }
+        do throws(UnreadableFile) {
+            let bytes = try PlainFile.contents(
+                of: folder + "/" + Self.summaryFile, limit: Self.limitBytes)
+            if let summary = JSONRecord(bytes) {
+                check(summary, counts)
+            } else {
+                report(Self.summaryFile, nil, "it is not a JSON object")
+            }
+        } catch {
+            // `FileCheck` reports that it is missing.
+        }
+        return Int(counts.differences)
+    }
+
+    private func count(_ path: String) throws(UnreadableFile) -> Counts {
+        let lines = try LineFile(path)
+        var counts = Counts()
+        var last: [String?] = []
+        while let bytes = try lines.next() {
+            counts.differences += 1
+            guard let record = JSONRecord(bytes), let kind = record.text("kind") else {
+                report(Self.lineFile, lines.lineNumber, "it is not a difference")
+                continue
+            }
+            counts.byKind[kind, default: 0] += 1
+            guard !kind.hasSuffix(Self.aboutNoLine) else {
+                counts.onlyApple += 1
+                continue
+            }
+            let line = [record.text("original_transaction_id"), record.text("transaction_id")]
+            defer { last = line }
+            guard line != last else { continue }
+            if kind.hasSuffix(Self.onlyTheirs) {
+                counts.onlyTheirs += 1
+            } else {
+                counts.different += 1
+            }
+        }
+        return counts
+    }
+
+    private func rows(_ path: String) throws(UnreadableFile) -> Int64 {
+        let file = try CSVRecords(path)
+        var rows: Int64 = 0
+        while try file.next() != nil { rows += 1 }
+        return rows
+    }
+
+    private func check(_ summary: JSONRecord, _ counts: Counts) {
+        for name in ["ended", "outcome", "run_id", "started", "tool_version"]
+        where !JSONValue.areSame(summary[name], manifest.record[name]) {
+            report(Self.summaryFile, nil, "its \(name) is another than manifest.json's")
+        }
+        let totals = summary.record("totals")
+        let stated = { (name: String) in totals?.integer(name) ?? -1 }
+        let parts = ["matched", "different", "only_theirs", "not_compared"].map(stated)
+        let sum = parts.reduce(0) { $0 &+ $1 }
+        if parts.contains(where: { $0 < 0 }) || stated("lines") != sum {
+            report(
+                Self.summaryFile, nil,
+                "its totals do not add up: lines is \(stated("lines")), the parts are \(sum)")
+        }
+        for (name, counted) in [
+            ("different", counts.different), ("only_theirs", counts.onlyTheirs),
+            ("only_apple", counts.onlyApple),
+        ] where stated(name) != counted {
+            report(
+                Self.summaryFile, nil,
+                "its totals.\(name) is \(stated(name)), \(Self.lineFile) has \(counted)")
+        }
+        checkReasons(summary, stated("not_compared"))
+        checkKinds(summary, counts)
+        let own = manifest.record.record("totals")
+        let listed = { (name: String) in own?.integer(name) ?? -1 }
+        if listed("in_scope") != stated("lines") || listed("matched") != stated("matched")
+            || listed("discrepant") != stated("different") &+ stated("only_theirs")
+            || listed("undecided") &+ listed("excluded") != stated("not_compared")
+        {
+            report(Self.summaryFile, nil, "its totals are others than manifest.json's")
+        }
+        if manifest.record.integer("findings") != counts.differences {
+            report(
+                FileCheck.manifest, nil,
+                "its findings are not as many as \(Self.lineFile) has differences")
+        }
+    }
+
+    private func checkReasons(_ summary: JSONRecord, _ notCompared: Int64) {
+        let reasons = summary.record("not_compared")
+        let sum = reasons.map { record in
+            record.names.reduce(Int64(0)) { $0 &+ (record.integer($1) ?? 0) }
+        }
+        if sum != notCompared {
+            report(
+                Self.summaryFile, nil, "its reasons of what was not compared do not add up")
+        }
+    }
+
+    private func checkKinds(_ summary: JSONRecord, _ counts: Counts) {
+        var byKind: [String: Int64] = [:]
+        for element in summary["counts"]?.elements ?? [] {
+            guard let count = JSONRecord(element), let kind = count.text("kind") else { continue }
+            byKind[kind, default: 0] &+= count.integer("differences") ?? 0
+        }
+        if byKind != counts.byKind || summary.integer("differences") != counts.differences {
+            report(
+                Self.summaryFile, nil, "its counts are not what \(Self.lineFile) has")
+        }
+    }
+}

@@ -1,0 +1,420 @@
+import Crypto
+import Glibc
+package import Subscriptions
+
+/// The report of a comparison with a third party: its files, sealed in the chain of its own folder.
+package struct CompareReport {
+    /// The folder of these reports, inside the report folder.
+    package static let folderName = "compare"
+
+    private let summary: CompareSummary
+    private let context: ReportContext
+    private let shownPath: String
+
+    /// - Parameters:
+    ///   - summary: What was found.
+    ///   - context: What is stated next to it.
+    ///   - shownPath: The folder as a person writes it.
+    package init(_ summary: CompareSummary, context: ReportContext, shownPath: String) {
+        self.summary = summary
+        self.context = context
+        self.shownPath = shownPath
+    }
+
+    /// Writes every file and publishes the folder.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder that was begun.
+    ///   - differences: Hands over what differs.
+    ///   - removeDraft: Removes what is in the folder and no part of the report.
+    /// - Returns: The path of the published folder.
+    /// - Throws: `ReportError`, or what `differences` throws.
+    package func finish(
+        _ folder: ReportFolder,
+        differences: (_ body: (CompareDifference) throws -> Void) throws -> Void,
+        removeDraft: () -> Void
+    ) throws -> String {
+        let index = try RunIndex.read(in: folder.directory)
+        var inputs: [FileSeal] = []
+        for file in summary.files where file != "-" {
+            inputs.append(try Self.seal(ofInput: file))
+        }
+        var lines = try OutputFile(
+            creating: folder.partialPath + "/" + Self.lineFile, mayBePacked: true)
+        var csv = try OutputFile(
+            creating: folder.partialPath + "/" + Self.csvFile, mayBePacked: true)
+        try csv.write(Self.table.csvHeader)
+        var examples = CompareExamples()
+        try differences { difference in
+            try lines.append { Self.table.appendJSON(difference, to: &$0) }
+            try csv.append { Self.table.appendCSV(difference, to: &$0) }
+            examples.take(difference)
+        }
+        removeDraft()
+        let page = ComparePage(summary: summary, examples: examples).document
+        let seals = [
+            try lines.close(named: Self.lineFile), try csv.close(named: Self.csvFile),
+            try folder.create(Self.summaryFile, holding: json.indented),
+            try folder.create(
+                Self.pageFile, holding: String(decoding: page, as: UTF8.self)),
+        ]
+        _ = try folder.seal(
+            seals, index,
+            manifest: { files, previous in manifest(files, previous, inputs).indented },
+            line: { folder, digest in line(folder, digest) })
+        return folder.publishedPath
+    }
+
+    /// The facts that identify a compared file, which is only read.
+    private static func seal(ofInput path: String) throws(ReportError) -> FileSeal {
+        let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else {
+            throw .notWritten(FileSystem.sentence("cannot read", path, errno))
+        }
+        let descriptor = FileDescriptor(owning: number)
+        var hash = SHA256()
+        var seal = FileSeal(
+            name: path.split(separator: "/").last.map(String.init) ?? path, sha256: "", bytes: 0,
+            lines: 0)
+        while true {
+            guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
+                throw .notWritten(FileSystem.sentence("cannot read", path, errno))
+            }
+            if bytes.isEmpty { break }
+            hash.update(data: bytes)
+            seal.bytes += bytes.count
+            seal.lines += bytes.lineFeeds
+        }
+        seal.sha256 = hash.finalize().hexadecimal
+        return seal
+    }
+
+    static let summaryFile = "summary.json"
+    static let lineFile = "differences.jsonl"
+    static let csvFile = "differences.csv"
+    static let pageFile = "report.html"
+
+    /// The columns of a difference, for both of its files.
+    static let table = Table<CompareDifference>([
+        ("kind", { .own($0.kind.rawValue) }),
+        ("bundle_id", { Cell($0.bundleID) }),
+        ("environment", { Cell($0.environment) }),
+        ("original_transaction_id", { Cell($0.originalTransactionID) }),
+        ("transaction_id", { Cell($0.transactionID) }),
+        ("customer_id", { Cell($0.customerID) }),
+        ("field", { Cell($0.field) }),
+        ("theirs", { Cell($0.theirs) }),
+        ("apple", { Cell($0.apple) }),
+        ("direction", { .own($0.direction.rawValue) }),
+        ("evidence", { Cell($0.evidence) }),
+    ])
+
+    /// The text for a terminal.
+    package var text: [String] {
+        let totals = summary.totals
+        var lines = [
+            "\(summary.title) compared with what Apple signed: \(CompareWords.verdict(summary))",
+            "",
+        ]
+        lines += CompareWords.totals(totals).map { name, count, meaning in
+            "  \(count.grouped) \(name)\(meaning.isEmpty ? "" : ": \(meaning)")"
+        }
+        if !summary.counts.isEmpty {
+            lines += ["", "Differences"] + summary.counts.map { "  \($0.sentence)" }
+        }
+        if !totals.reasons.isEmpty {
+            lines += ["", "Not compared"]
+            lines += CompareWords.reasons(totals).map { "  \($0.count.grouped): \($0.meaning)" }
+        }
+        if !summary.notes.isEmpty { lines += [""] + summary.notes }
+        return lines + ["", "Report   \(shownPath)"]
+    }
+
+    /// `summary.json`.
+    package var json: CanonicalJSON {
+        .object([
+            "compare": .string(summary.side),
+            "counts": .array(
+                summary.counts.map { count in
+                    .object([
+                        "kind": .string(count.kind.rawValue),
+                        "direction": .string(count.direction.rawValue),
+                        "differences": .integer(Int64(count.differences)),
+                        "customers": .integer(Int64(count.customers)),
+                        "sentence": .string(count.sentence),
+                    ])
+                }),
+            "differences": .integer(differences),
+            "ended": .time(summary.ended),
+            "not_compared": .object(
+                Dictionary(
+                    summary.totals.reasons.map { ($0.key.rawValue, .integer(Int64($0.value))) },
+                    uniquingKeysWith: { first, _ in first })),
+            "notes": .array(summary.notes.map(CanonicalJSON.string)),
+            "outcome": outcome,
+            "run_id": .string(summary.header.runID),
+            "started": .time(summary.header.started),
+            "tool_version": .string(context.toolVersion),
+            "totals": .object([
+                "lines": .integer(Int64(summary.totals.lines)),
+                "matched": .integer(Int64(summary.totals.matched)),
+                "different": .integer(Int64(summary.totals.different)),
+                "only_theirs": .integer(Int64(summary.totals.onlyTheirs)),
+                "only_apple": .integer(Int64(summary.totals.onlyApple)),
+                "not_compared": .integer(Int64(summary.totals.notCompared)),
+            ]),
+        ])
+    }
+
+    private var differences: Int64 {
+        summary.counts.reduce(0) { $0 + Int64($1.differences) }
+    }
+
+    private var outcome: CanonicalJSON {
+        let status = summary.totals.exitStatus
+        return .object([
+            "exit_status": .integer(Int64(status.code)), "name": .string(status.name),
+        ])
+    }
+
+    private var job: String { "compare \(summary.side)" }
+
+    /// In the terms of a run's manifest, so that one index and one check serve both.
+    private func manifest(
+        _ files: [FileSeal], _ previous: String?, _ inputs: [FileSeal]
+    ) -> CanonicalJSON {
+        let line = line("", "")
+        var members: [String: CanonicalJSON] = [
+            "apps": .array(context.apps.map(\.json)),
+            "corrections_applied": .integer(0),
+            "ended": .time(summary.ended),
+            "files": .array(files.map(\.json)),
+            "findings": .integer(differences),
+            "format": .integer(Manifest.format),
+            "inputs": .array(inputs.map(\.json)),
+            "job": .string(job),
+            "ledger_head": .string(summary.ledgerHead),
+            "mode": .string(Self.mode),
+            "outcome": outcome,
+            "previous": .text(previous),
+            "run_id": .string(summary.header.runID),
+            "scope": .null,
+            "settings_digest": .string(summary.header.settingsDigest),
+            "started": .time(summary.header.started),
+            "tool_version": .string(context.toolVersion),
+            "totals": .object([
+                "in_scope": .integer(Int64(line.inScope)),
+                "matched": .integer(Int64(line.matched)),
+                "discrepant": .integer(Int64(line.discrepant)),
+                "undecided": .integer(Int64(line.undecided)),
+                "excluded": .integer(Int64(line.excluded)),
+            ]),
+            "trusted_roots": .array(context.trustedRoots.map(\.json)),
+        ]
+        if let database = context.database { members["database"] = .string(database) }
+        return .object(members)
+    }
+
+    private static let mode = "compare"
+
+    private func line(_ folder: String, _ digest: String) -> RunIndex.Line {
+        let totals = summary.totals
+        let status = totals.exitStatus
+        return RunIndex.Line(
+            runID: summary.header.runID, folder: folder, manifestDigest: digest, job: job,
+            mode: Self.mode, started: summary.header.started.rfc3339,
+            ended: summary.ended.rfc3339, exitStatus: Int64(status.code), outcome: status.name,
+            inScope: totals.lines, matched: totals.matched,
+            discrepant: totals.different + totals.onlyTheirs, undecided: totals.wantingStatement,
+            excluded: totals.notCompared - totals.wantingStatement, findings: Int(differences),
+            correctionsApplied: 0, scope: [], toolVersion: context.toolVersion)
+    }
+}
+
+/// The words of a comparison, for text and page.
+enum CompareWords {
+    static func verdict(_ summary: CompareSummary) -> String {
+        let totals = summary.totals
+        if totals.lines == 0 { return "the files have no line." }
+        let compared = totals.matched + totals.different + totals.onlyTheirs
+        if compared == 0 { return "no line could be compared." }
+        let differing = totals.different + totals.onlyTheirs
+        if differing + totals.onlyApple == 0 {
+            return "no difference in \(compared.of("line"))."
+        }
+        return
+            "\(differing.grouped) of \(compared.of("line")) \(differing == 1 ? "differs" : "differ"), "
+            + "and \(totals.onlyApple.of("transaction")) that Apple signed \(totals.onlyApple == 1 ? "is" : "are") missing."
+    }
+
+    static func totals(_ totals: CompareTotals) -> [(name: String, count: Int, meaning: String)] {
+        [
+            ("lines read", totals.lines, "the sum of the next four"),
+            ("matched", totals.matched, "they agree with what Apple signed"),
+            ("different", totals.different, "at least one value is not what Apple signed"),
+            ("only theirs", totals.onlyTheirs, "Apple does not know the transaction"),
+            ("not compared", totals.notCompared, "for the reasons below"),
+            (
+                "only Apple's", totals.onlyApple,
+                "transactions that Apple signed and no line is about"
+            ),
+        ]
+    }
+
+    static func reasons(_ totals: CompareTotals) -> [(name: String, count: Int, meaning: String)] {
+        NotComparedReason.allCases.compactMap { reason in
+            guard let count = totals.reasons[reason], count > 0 else { return nil }
+            return (reason.rawValue, count, meaning(of: reason))
+        }
+    }
+
+    private static func meaning(of reason: NotComparedReason) -> String {
+        switch reason {
+        case .otherStore: "the purchase was made in another store"
+        case .oneTimePurchase: "it is not a subscription"
+        case .superseded: "a newer line is about the same transaction"
+        case .neverChecked: "trueup has stored nothing that Apple signed about the subscription"
+        case .statementOld: "Apple's stored statement is older than --fresh allows"
+        case .rowChanged: "the stored row is no longer what Apple signed"
+        case .lineNewer: "the line was changed after Apple signed the stored statement"
+        case .periodNotStored:
+            "it is an earlier period, and Apple's history of the subscription is not stored"
+        }
+    }
+
+    static func meaning(of direction: Direction) -> String {
+        switch direction {
+        case .customerLoses: "the customer loses"
+        case .companyLoses: "the company loses"
+        case .neutral: "neither"
+        }
+    }
+}
+
+/// The first differences of each kind, for the page.
+struct CompareExamples {
+    /// More are in the files.
+    static let mostOfKind = 20
+
+    private(set) var byKind: [CompareKind: [CompareDifference]] = [:]
+
+    mutating func take(_ difference: CompareDifference) {
+        guard byKind[difference.kind, default: []].count < Self.mostOfKind else { return }
+        byKind[difference.kind, default: []].append(difference)
+    }
+}
+
+/// The comparison as one page that loads nothing.
+struct ComparePage {
+    let summary: CompareSummary
+    let examples: CompareExamples
+
+    var document: [UInt8] {
+        var page = Markup()
+        page.verbatim("<!DOCTYPE html>\n")
+        page.element("html", [.init("lang", "en")]) { html in
+            html.element("head") { head in
+                head.ownStyle(titled: "\(summary.header.started.utcDay) \(heading)")
+            }
+            html.lineFeed()
+            html.element("body") { body(&$0) }
+        }
+        page.lineFeed()
+        return page.bytes
+    }
+
+    private var heading: String { "\(summary.title) compared with what Apple signed" }
+
+    private func body(_ body: inout Markup) {
+        body.element("header") { head in
+            head.element(
+                "p", [.named("kicker")], "Comparison · \(summary.header.started.utcDay)")
+            head.element("h1", heading)
+            let isClean = summary.totals.exitStatus == .ok
+            let verdict = CompareWords.verdict(summary)
+            head.element(
+                "p", [.named(isClean ? "verdict good" : "verdict notable")],
+                verdict.prefix(1).uppercased() + verdict.dropFirst())
+        }
+        body.element("main") { main in
+            totals(&main)
+            main.element("h2", "What the differences mean")
+            if summary.counts.isEmpty { main.element("p", "There is no difference.") }
+            main.list(summary.counts.map(\.sentence))
+            counts(&main)
+            for kind in CompareKind.allCases { list(kind, &main) }
+            if !summary.notes.isEmpty {
+                main.element("h2", "Before you rely on it")
+                main.list(summary.notes)
+            }
+        }
+        body.lineFeed()
+        body.element("footer") { footer in
+            footer.element(
+                "p",
+                "Run \(summary.header.runID), begun \(summary.header.started.rfc3339). Nothing was "
+                    + "changed, here or there. differences.csv and differences.jsonl list every "
+                    + "difference; \"trueup verify\" checks that this folder is as it was written.")
+        }
+    }
+
+    private func totals(_ main: inout Markup) {
+        let columns = [
+            Markup.Column("lines are"), Markup.Column("number", .number), Markup.Column("meaning"),
+        ]
+        main.table("Totals", columns) { table in
+            for (name, count, meaning) in CompareWords.totals(summary.totals) {
+                table.row([name, count.grouped, meaning], columns)
+            }
+        }
+        let reasons = CompareWords.reasons(summary.totals)
+        guard !reasons.isEmpty else { return }
+        main.table("Not compared, and why", columns) { table in
+            for (name, count, meaning) in reasons {
+                table.row([name, count.grouped, meaning], columns)
+            }
+        }
+    }
+
+    private func counts(_ main: inout Markup) {
+        guard !summary.counts.isEmpty else { return }
+        let columns = [
+            Markup.Column("kind"), Markup.Column("who loses"), Markup.Column("lines", .number),
+            Markup.Column("customers", .number),
+        ]
+        main.table("Differences by kind", columns) { table in
+            for count in summary.counts {
+                table.row(
+                    [
+                        count.kind.rawValue, CompareWords.meaning(of: count.direction),
+                        count.differences.grouped, count.customers.grouped,
+                    ], columns)
+            }
+        }
+    }
+
+    private func list(_ kind: CompareKind, _ main: inout Markup) {
+        guard let differences = examples.byKind[kind] else { return }
+        let columns = [
+            Markup.Column("original transaction id"), Markup.Column("transaction id"),
+            Markup.Column("customer"), Markup.Column("field"), Markup.Column(summary.title),
+            Markup.Column("Apple"), Markup.Column("who loses"),
+        ]
+        let all = summary.counts.filter { $0.kind == kind }.reduce(0) { $0 + $1.differences }
+        main.table(
+            "\(kind.rawValue): \(differences.count.grouped) of \(all.grouped)", columns,
+            named: "dense"
+        ) { table in
+            for difference in differences {
+                table.row(
+                    [
+                        difference.originalTransactionID ?? "", difference.transactionID ?? "",
+                        difference.customerID ?? "", difference.field ?? "",
+                        difference.theirs.isEmpty ? "nothing" : difference.theirs.plainText,
+                        difference.apple.isEmpty ? "nothing" : difference.apple.plainText,
+                        CompareWords.meaning(of: difference.direction),
+                    ], columns)
+            }
+        }
+    }
+}

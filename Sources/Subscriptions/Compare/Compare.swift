@@ -1,0 +1,161 @@
+/// One difference between the list of a third party and what Apple signed.
+///
+/// The third party is a service that claims to know the company's subscriptions as well. Nothing here
+/// depends on which one it is.
+package struct CompareDifference: Hashable, Sendable {
+    package var kind: CompareKind
+    package var bundleID: String?
+    package var environment: String?
+    package var originalTransactionID: String?
+    package var transactionID: String?
+    /// The id under which the third party, or else the company, knows the customer.
+    package var customerID: String?
+    /// The third party's name of the value.
+    package var field: String?
+    package var theirs: FieldValue
+    package var apple: FieldValue
+    package var direction: Direction
+    /// The signed payload from which Apple's value was stored; `nil` where none is stored.
+    package var evidence: EvidenceDigest?
+
+    package init(
+        kind: CompareKind, theirs: FieldValue = .null, apple: FieldValue = .null,
+        direction: Direction = .neutral
+    ) {
+        self.kind = kind
+        self.theirs = theirs
+        self.apple = apple
+        self.direction = direction
+    }
+}
+
+/// The kinds of differences; other programs read these names.
+package enum CompareKind: String, Hashable, Sendable, CaseIterable {
+    case revenueCatMissing = "revenuecat_missing"
+    case revenueCatUnknown = "revenuecat_unknown"
+    case revenueCatProduct = "revenuecat_product"
+    case revenueCatPeriod = "revenuecat_period"
+    case revenueCatGrace = "revenuecat_grace"
+    case revenueCatBillingIssue = "revenuecat_billing_issue"
+    case revenueCatAccessEnd = "revenuecat_access_end"
+    case revenueCatRefund = "revenuecat_refund"
+    case revenueCatRenewal = "revenuecat_renewal"
+    case revenueCatOwnership = "revenuecat_ownership"
+    case revenueCatEnvironment = "revenuecat_environment"
+    case revenueCatPrice = "revenuecat_price"
+    case revenueCatEntitlement = "revenuecat_entitlement"
+}
+
+/// The reasons why a line was not compared.
+package enum NotComparedReason: String, Hashable, Sendable, CaseIterable {
+    /// The purchase was made in another store.
+    case otherStore = "other_store"
+    /// It is not a subscription.
+    case oneTimePurchase = "one_time_purchase"
+    /// A newer line is about the same transaction.
+    case superseded
+    /// Nothing that Apple signed about the subscription is stored.
+    case neverChecked = "never_checked"
+    /// Apple's statement is older than wanted.
+    case statementOld = "statement_old"
+    /// The stored row is no longer what Apple signed.
+    case rowChanged = "row_changed"
+    /// The third party changed the line after Apple signed the statement.
+    case lineNewer = "line_newer"
+    /// The line is about an earlier period, and Apple's history of the subscription is not stored.
+    case periodNotStored = "period_not_stored"
+
+    /// Whether a fresh statement of Apple's would allow the comparison.
+    package var isForWantOfStatement: Bool {
+        switch self {
+        case .otherStore, .oneTimePurchase, .superseded: false
+        case .neverChecked, .statementOld, .rowChanged, .lineNewer, .periodNotStored: true
+        }
+    }
+}
+
+/// The totals of a comparison: `lines` is the sum of the next three and of `notCompared`.
+package struct CompareTotals: Hashable, Sendable {
+    package var matched = 0
+    package var different = 0
+    /// Lines about what Apple does not know.
+    package var onlyTheirs = 0
+    /// Transactions that Apple signed and no line is about.
+    package var onlyApple = 0
+    package var reasons: [NotComparedReason: Int] = [:]
+
+    package init() {}
+
+    package var notCompared: Int { reasons.values.reduce(0, +) }
+
+    package var lines: Int { matched + different + onlyTheirs + notCompared }
+
+    /// Lines that a fresh statement of Apple's would allow to compare.
+    package var wantingStatement: Int {
+        reasons.reduce(0) { $0 + ($1.key.isForWantOfStatement ? $1.value : 0) }
+    }
+
+    package mutating func leaveOut(_ reason: NotComparedReason, lines: Int = 1) {
+        reasons[reason, default: 0] += lines
+    }
+
+    /// The exit status of the command, from what it found.
+    package var exitStatus: ExitStatus {
+        if lines == 0 { return .empty }
+        if wantingStatement > 0 { return .incomplete }
+        return different + onlyTheirs + onlyApple > 0 ? .findings : .ok
+    }
+}
+
+/// How many differences of a kind have a direction, and how many customers they concern.
+package struct CompareCount: Hashable, Sendable {
+    package var kind: CompareKind
+    package var direction: Direction
+    package var differences: Int
+    package var customers: Int
+    /// The count in a sentence for people.
+    package var sentence: String
+
+    package init(
+        kind: CompareKind, direction: Direction, differences: Int, customers: Int,
+        sentence: String = ""
+    ) {
+        self.kind = kind
+        self.direction = direction
+        self.differences = differences
+        self.customers = customers
+        self.sentence = sentence
+    }
+}
+
+/// A finished comparison, for its report.
+package struct CompareSummary: Hashable, Sendable {
+    package var header: RunHeader
+    /// The third party, as the command names it.
+    package var side: String
+    /// The third party's name for people.
+    package var title: String
+    package var ended: Timestamp
+    package var totals: CompareTotals
+    package var counts: [CompareCount]
+    /// The reasons why something was not compared, and other remarks, a sentence each.
+    package var notes: [String]
+    /// The paths of the compared files.
+    package var files: [String]
+    package var ledgerHead: String
+
+    package init(
+        header: RunHeader, side: String, title: String, ended: Timestamp, totals: CompareTotals,
+        counts: [CompareCount], notes: [String], files: [String], ledgerHead: String
+    ) {
+        self.header = header
+        self.side = side
+        self.title = title
+        self.ended = ended
+        self.totals = totals
+        self.counts = counts
+        self.notes = notes
+        self.files = files
+        self.ledgerHead = ledgerHead
+    }
+}

@@ -1,0 +1,233 @@
+package import ArgumentParser
+import Reconciliation
+import Reports
+import RowFiles
+import SubscriptionStore
+package import Subscriptions
+
+/// `trueup compare`: what a third party says of the company's subscriptions, against what Apple signed.
+package struct Compare: Verb {
+    package static let configuration = CommandConfiguration(
+        abstract: "Compare another service's export with what Apple signed.",
+        discussion: """
+            "trueup compare revenuecat FILE…" reads RevenueCat's scheduled data export (transactions) and \
+            compares each line with the newest statement of Apple's that trueup has stored. It makes \
+            no call and changes nothing. It leaves a report in the folder compare of the report folder, \
+            sealed in a chain of its own; "trueup verify" checks it.
+
+            Export first, then run the job audit, then compare. A line whose statement is older than \
+            --fresh, or that was changed after Apple signed it, is not compared.
+            """)
+
+    /// The third parties.
+    package enum Side: String, CaseIterable, ExpressibleByArgument, Sendable {
+        case revenuecat
+    }
+
+    @Argument(help: ArgumentHelp("The service that wrote the files.", valueName: "service"))
+    package var side: Side
+
+    @Argument(
+        help: ArgumentHelp(
+            "Exported files, as CSV, also packed with gzip; - is standard input.",
+            valueName: "file"), completion: .file())
+    package var files: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "How old a stored statement of Apple's may be, such as 24h or 7d.",
+            valueName: "duration"))
+    package var fresh = "24h"
+
+    @Option(
+        help: ArgumentHelp(
+            "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
+            valueName: "time"))
+    package var now: TimeOption?
+
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.database],
+        [
+            .ok: "compared; nothing differs",
+            .findings: "compared; something differs",
+            .incomplete:
+                "some lines could not be compared for want of a fresh statement of Apple's",
+            .empty: "the files have no line",
+            .data: "a file cannot be used; its first 20 bad lines are named",
+            .cannotCreate: "the report folder cannot be made",
+            .output: "the report or the output cannot be written",
+            .busy: "another comparison is active, or another program keeps the database locked",
+        ])
+
+    package init() {}
+
+    package func validate() throws {
+        if files.isEmpty { throw ValidationError("Name a file to compare.") }
+        if DurationText(fresh) == nil {
+            throw ValidationError("--fresh takes a time such as 45m, 24h or 7d.")
+        }
+    }
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try Settings.load(
+            flag: common.config, environment: invocation.environment)
+        let clock = try invocation.clock(startingAt: now, settings: settings)
+        let started = clock()
+        let store = try Books(settings).openToRead(at: invocation.now())
+        let header = RunHeader(
+            JobSettings(name: "compare \(side.rawValue)", file: ""), mode: .check,
+            started: started, settings: settings)
+        let database = ReportingDatabase(
+            identity: try store.databaseIdentity(), path: settings.booksURL)
+        let directory = settings.reportDirectory + "/" + CompareReport.folderName
+        let claim = try ReportFolderClaim.take(
+            directory, for: database, holder: RunningUser.lockHolder(doing: "comparing"))
+        let folder = try ReportFolder.begin(
+            in: directory, runID: header.runID, started: started, hasLog: false)
+        let report: CompareReport
+        let status: ExitStatus
+        do {
+            let scratch = try CompareScratch(at: folder.draftPath)
+            defer { scratch.remove() }
+            let summary = try compare(
+                scratch, store, settings, header, clock, invocation: invocation)
+            report = CompareReport(
+                summary, context: try context(settings, database), shownPath: folder.publishedPath)
+            status = summary.totals.exitStatus
+            _ = try report.finish(
+                folder, differences: scratch.forEachDifference, removeDraft: scratch.remove)
+        } catch {
+            try? folder.abandon()
+            throw error
+        }
+        _ = consume claim
+        if common.json {
+            try invocation.show(json: report.json)
+        } else {
+            try invocation.show(lines: report.text)
+        }
+        return status
+    }
+
+    private func context(
+        _ settings: Settings, _ database: ReportingDatabase
+    ) throws -> ReportContext {
+        let trust = try settings.apps.map(AppTrust.init)
+        return ReportContext(
+            toolVersion: ToolVersion.current, apps: trust.map(\.reportedApp),
+            trustedRoots: trust.flatMap(\.reportedRoots).uniqued(), isPlanOnly: false,
+            database: database.identity)
+    }
+
+    private func compare(
+        _ scratch: CompareScratch, _ store: SQLiteStore, _ settings: Settings,
+        _ header: RunHeader, _ clock: () -> Timestamp, invocation: Invocation
+    ) throws -> CompareSummary {
+        var intake = RevenueCatIntake()
+        let newest = try scratch.load { add in
+            for file in files { try intake.read(file, in: invocation, asJSON: common.json, add) }
+        }
+        let catalogue = settings.catalogue?.products
+        let rules = RevenueCatRule.all.filter { rule in
+            rule.columns.isSubset(of: intake.columns)
+                && (catalogue != nil || rule.kind != .revenueCatEntitlement)
+        }
+        let policy = RevenueCatPolicy(
+            now: header.started,
+            freshMilliseconds: DurationText(fresh)?.milliseconds ?? Milliseconds.perDay,
+            catalogue: catalogue, rules: rules,
+            notFoundConfirmations: header.notFoundConfirmations)
+        var (totals, absentApps) = try store.compareWithRevenueCat(
+            scratch, newest: newest, policy: policy)
+        if intake.otherStores > 0 { totals.leaveOut(.otherStore, lines: intake.otherStores) }
+        let counts = try scratch.counts().map { count in
+            var count = count
+            count.sentence = RevenueCatSentence.of(count)
+            return count
+        }
+        return CompareSummary(
+            header: header, side: side.rawValue, title: "RevenueCat", ended: clock(),
+            totals: totals, counts: counts,
+            notes: notes(totals, intake, rules, hasCatalogue: catalogue != nil, absentApps),
+            files: files, ledgerHead: try store.ledgerHead().hash)
+    }
+
+    private func notes(
+        _ totals: CompareTotals, _ intake: RevenueCatIntake, _ rules: [RevenueCatRule],
+        hasCatalogue: Bool, _ absentApps: [String]
+    ) -> [String] {
+        var notes: [String] = []
+        if totals.wantingStatement > 0 {
+            notes.append(
+                (totals.wantingStatement == 1
+                    ? "1 line needs"
+                    : "\(RevenueCatSentence.grouped(totals.wantingStatement)) lines need")
+                    + " a newer statement of Apple's. Run the job audit, then compare again.")
+        }
+        let used = Set(rules.map(\.kind))
+        for rule in RevenueCatRule.all where !used.contains(rule.kind) {
+            let lacking = rule.columns.subtracting(intake.columns).map(\.rawValue).sorted()
+            if !lacking.isEmpty {
+                notes.append(
+                    "\(rule.kind.rawValue) was not compared: a file lacks "
+                        + "\(lacking.joined(separator: " and ")).")
+            } else if !hasCatalogue {
+                notes.append(
+                    "\(rule.kind.rawValue) was not compared: the settings name no catalogue.")
+            }
+        }
+        for app in absentApps {
+            notes.append(
+                "No line is about \(app), so its transactions were not looked for in the files.")
+        }
+        if !intake.unknownColumns.isEmpty {
+            let names = intake.unknownColumns.sorted()
+            notes.append(
+                "\(names.count) unknown \(names.count == 1 ? "column was" : "columns were") not read: "
+                    + "\(names.prefix(20).joined(separator: ", ")).")
+        }
+        notes.append(
+            "The end of access is compared with a tolerance of one day, and a refund by its presence. "
+                + "Amounts in USD, percentages, attributes and experiments are not compared.")
+        return notes
+    }
+}
+
+/// The files of one comparison while they are read.
+private struct RevenueCatIntake {
+    /// The columns that every file has.
+    private(set) var columns = Set(RevenueCatColumn.allCases)
+    private(set) var unknownColumns: Set<String> = []
+    /// Lines about purchases in other stores.
+    private(set) var otherStores = 0
+
+    /// Reads a file.
+    ///
+    /// - Throws: 65 where it has bad lines, of which the first are named.
+    mutating func read(
+        _ file: String, in invocation: Invocation, asJSON: Bool,
+        _ add: (RevenueCatLine) throws -> Void
+    ) throws {
+        var reader = try RevenueCatFileReader(revenueCatAt: file)
+        columns.formIntersection(reader.columns)
+        unknownColumns.formUnion(
+            reader.unknownColumns.filter { !RevenueCatColumn.notCompared.contains($0) })
+        var log = BadLineLog(file: file, namesAll: false, asJSON: asJSON)
+        while let line = try reader.next() {
+            switch line {
+            case .bad(let bad): try log.note(bad, in: invocation)
+            case .row(let row?, _): if log.count == 0 { try add(row) }
+            case .row(nil, _): otherStores += 1
+            }
+        }
+        guard log.count > 0 else { return }
+        throw CommandFailure(
+            .data,
+            "\(PlainText.of(file)): \(log.count) bad \(log.count == 1 ? "line" : "lines")"
+                + (log.count > BadLineLog.namedWhenRefusing
+                    ? " (the first \(BadLineLog.namedWhenRefusing) are named above)" : "")
+                + ". Nothing was compared. Export the file again, or remove these lines.")
+    }
+}

@@ -1,0 +1,204 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+/// `trueup compare revenuecat` on an export with planted differences, and on files made by hand.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A comparison with RevenueCat` {
+    private static let export = try? TemporaryFolder()
+    private static let simulator = try? RunningSimulator([
+        "--customers", "400", "--seed", "5", "--drift", "0", "--revenuecat-export",
+        export?.url.path ?? "",
+    ])
+
+    private struct Planted: Decodable, Hashable {
+        var originalTransactionID: String
+        var transactionID: String
+        var kind: String
+
+        enum CodingKeys: String, CodingKey {
+            case kind
+            case originalTransactionID = "original_transaction_id"
+            case transactionID = "transaction_id"
+        }
+    }
+
+    private var file: String { (Self.export?.url.path ?? "") + "/transactions.csv" }
+
+    /// A workplace with the imported rows; `runs` says whether a run checked them.
+    private func place(runs: Bool = true) throws -> Workplace {
+        let place = try Workplace(on: try #require(Self.simulator))
+        try place.writeJob(
+            "nightly", "settle: 0s\nhistory: always", steps: "[walk]",
+            guards: "max_changes: 10000, max_change_share: 1, max_same_direction_share: 1")
+        try #require(place.run("init").status == 0)
+        let table = try #require(place.simulator.ready.tableFile)
+        try #require(place.run("import", table).status == 0)
+        if runs {
+            let run = try place.run("run", "nightly")
+            try #require([0, 2].contains(run.status), "\(run.output)\(run.errors)")
+        }
+        return place
+    }
+
+    /// A catalogue in which every product of the export grants what the export says.
+    private func addCatalogue(to place: Workplace) throws {
+        let products = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+            .dropFirst().map { line in
+                let fields = line.split(separator: ";", omittingEmptySubsequences: false)
+                return fields[4].replacing(".old", with: "")
+            }
+        let lines = Set(products).filter { !$0.isEmpty }.sorted()
+            .map { "  \($0): {grants: [premium]}\n" }
+        try place.folder.write("products:\n" + lines.joined(), to: "catalogue.yaml")
+        try place.folder.write(
+            "catalogue: catalogue.yaml\n" + place.folder.text("trueup.yaml"), to: "trueup.yaml")
+    }
+
+    private func summary(_ result: BuiltExecutable.Result) throws -> [String: Any] {
+        try #require(
+            try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
+    }
+
+    private func totals(_ result: BuiltExecutable.Result) throws -> [String: Int] {
+        try #require(try summary(result)["totals"] as? [String: Int])
+    }
+
+    private func reasons(_ result: BuiltExecutable.Result) throws -> [String: Int] {
+        try #require(try summary(result)["not_compared"] as? [String: Int])
+    }
+
+    @Test func `finds every planted difference and invents none`() throws {
+        let place = try place()
+        try addCatalogue(to: place)
+        let database = place.folder.url.appendingPathComponent("trueup.sqlite")
+        let before = try SHA256.hash(data: Data(contentsOf: database))
+        let compared = try place.run("compare", "revenuecat", file, "--json")
+        #expect(compared.status == 2, "\(compared.errors)")
+        #expect(try SHA256.hash(data: Data(contentsOf: database)) == before)
+        let planted = try JSONDecoder().decode(
+            [Planted].self,
+            from: Data(
+                contentsOf: URL(fileURLWithPath: file).deletingLastPathComponent()
+                    .appendingPathComponent("planted.json")))
+        #expect(Set(planted.map(\.kind)).count == 13)
+        let found = try place.folder.text("reports/compare/latest/differences.jsonl")
+            .split(separator: "\n")
+            .map { try JSONDecoder().decode(Planted.self, from: Data($0.utf8)) }
+        #expect(Set(found) == Set(planted))
+        #expect(found.count == planted.count)
+        let totals = try totals(compared)
+        let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").count
+        #expect(totals["lines"] == lines - 1)
+        #expect(totals["only_apple"] == planted.count { $0.kind == "revenuecat_missing" })
+        #expect(totals["only_theirs"] == planted.count { $0.kind == "revenuecat_unknown" })
+        #expect(totals["not_compared"] == 1)
+        #expect(
+            totals["lines"]
+                == ["matched", "different", "only_theirs", "not_compared"]
+                .reduce(0) { $0 + (totals[$1] ?? 0) })
+        let page = try place.folder.text("reports/compare/latest/report.html")
+        #expect(page.contains("RevenueCat compared with what Apple signed"))
+        for one in planted { #expect(page.contains(one.originalTransactionID)) }
+        #expect(try place.run("compare", "revenuecat", file).output.contains("customer"))
+    }
+
+    @Test func `leaves a report in a chain of its own, which verify checks`() throws {
+        let place = try place()
+        for _ in 0..<2 {
+            #expect(try place.run("compare", "revenuecat", file).status == 2)
+        }
+        let intact = try place.run("verify", "reports/compare")
+        #expect(intact.status == 0, "\(intact.output)")
+        #expect(intact.output.contains("INTACT: 2 runs"), "\(intact.output)")
+        // The chain of runs is not concerned.
+        let root = place.simulator.ready.rootFile
+        let runs = try place.run("verify", "reports", "--trusted-root", root)
+        #expect(runs.status == 0, "\(runs.output)")
+        #expect(!runs.output.contains("compare"), "\(runs.output)")
+        let path = "reports/compare/latest/differences.jsonl"
+        let whole = try place.folder.text(path)
+        let cut = whole.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n"
+        try place.folder.write(cut, to: path)
+        let tampered = try place.run("verify", "reports/compare")
+        #expect(tampered.status == 7)
+        #expect(tampered.output.contains("its counts are not what"), "\(tampered.output)")
+        try place.folder.write(whole, to: path)
+        #expect(try place.run("verify", "reports/compare").status == 0)
+    }
+
+    @Test func `does not compare what has no fresh statement`() throws {
+        let place = try place(runs: false)
+        let never = try place.run("compare", "revenuecat", file, "--json")
+        #expect(never.status == 3)
+        #expect(try totals(never)["matched"] == 0)
+        #expect(Set(try reasons(never).keys) == ["never_checked", "other_store"])
+        #expect(try place.run("run", "nightly").status == 0)
+        let old = try place.run("compare", "revenuecat", file, "--json", "--fresh", "0s")
+        #expect(old.status == 3)
+        #expect(try totals(old)["matched"] == 0)
+        #expect(try reasons(old)["statement_old"] ?? 0 > 0)
+        // A row that someone changes since is no longer what Apple signed.
+        try place.sql("UPDATE subscriptions SET expires_date = expires_date + 86400000")
+        let changed = try place.run("compare", "revenuecat", file, "--json")
+        #expect(changed.status == 3)
+        #expect(try totals(changed)["matched"] == 0)
+        #expect(try reasons(changed)["row_changed"] ?? 0 > 0)
+    }
+
+    @Test func `does not compare a line that was changed after Apple's statement`() throws {
+        let place = try place()
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let lines = text.split(separator: "\n").enumerated().map { number, line in
+            var fields = line.split(separator: ";", omittingEmptySubsequences: false)
+                .map(String.init)
+            if number > 0, fields.count == 45 || fields.count == 44 {
+                let place = fields.count - 5
+                fields[place] = "2090-01-01 00:00:00"
+            }
+            return fields.joined(separator: ";")
+        }
+        try place.folder.write(lines.joined(separator: "\n") + "\n", to: "newer.csv")
+        let compared = try place.run("compare", "revenuecat", "newer.csv", "--json")
+        #expect(compared.status == 3, "\(compared.errors)")
+        #expect(try totals(compared)["different"] == 0)
+        #expect(try reasons(compared)["line_newer"] ?? 0 > 0)
+        #expect(try totals(compared)["matched"] ?? 0 > 0)
+    }
+
+    @Test func `takes several files and the newest line of each transaction`() throws {
+        let place = try place()
+        let twice = try place.run("compare", "revenuecat", file, file, "--json")
+        let once = try place.run("compare", "revenuecat", file, "--json")
+        #expect(twice.status == 2)
+        #expect(try reasons(twice)["superseded"] == (try totals(once)["lines"] ?? 0) - 1)
+        #expect(try totals(twice)["matched"] == totals(once)["matched"])
+        #expect(try totals(twice)["different"] == totals(once)["different"])
+    }
+
+    @Test func `refuses a file that it cannot use and names its first bad lines`() throws {
+        let place = try place(runs: false)
+        let header =
+            "store;store_transaction_id;original_store_transaction_id;product_identifier;"
+            + "start_time;end_time;refunded_at\n"
+        let bad = String(repeating: "app_store;x;1;p;2026-11-01 00:00:00;;\n", count: 30)
+        try place.folder.write(header + bad, to: "bad.csv")
+        let refused = try place.run("compare", "revenuecat", "bad.csv")
+        #expect(refused.status == 65)
+        #expect(refused.errors.contains("bad.csv:21: store_transaction_id"), "\(refused.errors)")
+        #expect(!refused.errors.contains("bad.csv:22: "))
+        #expect(refused.errors.contains("30 bad lines"))
+        try place.folder.write("store;other\napp_store;1\n", to: "lacking.csv")
+        let lacking = try place.run("compare", "revenuecat", "lacking.csv")
+        #expect(lacking.status == 65)
+        #expect(lacking.errors.contains("is missing and required"), "\(lacking.errors)")
+        #expect(try place.run("compare", "revenuecat", "none.csv").status == 65)
+        #expect(try place.run("compare", "adapty", "bad.csv").status == 64)
+        #expect(try place.run("compare", "revenuecat").status == 64)
+        try place.folder.write(header, to: "empty.csv")
+        #expect(try place.run("compare", "revenuecat", "empty.csv").status == 5)
+        let day = place.folder.url.appendingPathComponent("reports/compare").path
+        let left = FileManager.default.enumerator(atPath: day)?.allObjects as? [String] ?? []
+        #expect(left.allSatisfy { !$0.contains(".partial") }, "\(left)")
+    }
+}
