@@ -31,3 +31,21 @@ struct `A listener that closes` {
         }
     }
 }
+
+struct `The connections of a server` {
+    @Test(.timeLimit(.minutes(1)))
+    func `are cancelled where they are open, and where they begin later`() async {
+        let connections = OpenConnections()
+        let (begun, signal) = AsyncStream<Void>.makeStream()
+        async let open: Void = connections.serve {
+            signal.finish()
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
+        }
+        for await _ in begun {}
+        connections.cancel()
+        await open
+        await connections.serve {
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
+        }
+    }
+}

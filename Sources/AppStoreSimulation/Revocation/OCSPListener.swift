@@ -25,12 +25,13 @@ actor OCSPListener {
     private func open() async {
         guard serving == nil else { return }
         let (opened, signal) = AsyncStream<Void>.makeStream()
+        let connections = OpenConnections()
         let application = Application(
-            responder: OCSPResponder(service: service),
+            responder: OCSPResponder(service: service), server: connections.http1,
             configuration: .init(
                 address: .hostname("127.0.0.1", port: port.number), reuseAddress: true),
             onServerRunning: { _ in signal.finish() }, logger: AppStoreSimulator.quietLogger)
-        serving = Serving(application) { signal.finish() }
+        serving = Serving(application, connections) { signal.finish() }
         for await _ in opened {}
     }
 

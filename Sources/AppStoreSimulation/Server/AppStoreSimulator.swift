@@ -255,8 +255,9 @@ package struct AppStoreSimulator: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 if let ocsp { group.addTask { await ocsp.run() } }
                 for listener in listeners { group.addTask { try await listener.run() } }
-                let control = controlApplication()
-                group.addTask { try await Serving.run(control) }
+                let connections = OpenConnections()
+                let control = controlApplication(connections)
+                group.addTask { try await Serving.run(control, connections) }
                 group.addTask {
                     while true {
                         try await Task.sleep(for: .milliseconds(100))
@@ -273,9 +274,11 @@ package struct AppStoreSimulator: Sendable {
         }
     }
 
-    private func controlApplication() -> Application<ControlResponder> {
+    private func controlApplication(
+        _ connections: OpenConnections
+    ) -> Application<ControlResponder> {
         Application(
-            responder: ControlResponder(control: control),
+            responder: ControlResponder(control: control), server: connections.http1,
             configuration: .init(address: .hostname(address.text, port: settings.controlPort)),
             onServerRunning: { channel in ports.note(.control(channel.localAddress?.port ?? 0)) },
             logger: Self.quietLogger)

@@ -25,12 +25,13 @@ struct HTTPSChannel: ServerChildChannel {
     private let offersHTTP2: Bool
     private let http1: [TLSVariant: HTTP1]
     private let http2: [TLSVariant: HTTP2UpgradeChannel]
+    private let connections: OpenConnections
     /// The fault of a new connection, or `nil`.
     private let nextFault: @Sendable () -> ConnectionFault?
 
     static func builder(
         _ authority: TLSAuthority, offersHTTP2: Bool, clock: SimulatedClock,
-        nextFault: @escaping @Sendable () -> ConnectionFault?
+        connections: OpenConnections, nextFault: @escaping @Sendable () -> ConnectionFault?
     ) throws -> HTTPServerBuilder {
         var configurations: [TLSVariant: TLSConfiguration] = [:]
         for variant in TLSVariant.allCases {
@@ -38,17 +39,19 @@ struct HTTPSChannel: ServerChildChannel {
         }
         return HTTPServerBuilder { [configurations] responder in
             try HTTPSChannel(
-                configurations, offersHTTP2: offersHTTP2, clock: clock, nextFault: nextFault,
-                responder: responder)
+                configurations, offersHTTP2: offersHTTP2, clock: clock, connections: connections,
+                nextFault: nextFault, responder: responder)
         }
     }
 
     private init(
         _ configurations: [TLSVariant: TLSConfiguration], offersHTTP2: Bool,
-        clock: SimulatedClock, nextFault: @escaping @Sendable () -> ConnectionFault?,
+        clock: SimulatedClock, connections: OpenConnections,
+        nextFault: @escaping @Sendable () -> ConnectionFault?,
         responder: @escaping HTTPChannelHandler.Responder
     ) throws {
         self.offersHTTP2 = offersHTTP2
+        self.connections = connections
         self.nextFault = nextFault
         http2 = try configurations.mapValues {
             try HTTP2UpgradeChannel(
@@ -94,11 +97,13 @@ struct HTTPSChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        switch value {
-        case .negotiated(let value, let variant):
-            await http2[variant]?.handle(value: value, logger: logger)
-        case .http1(let value, let variant):
-            await http1[variant]?.handle(value: value, logger: logger)
+        await connections.serve { [http1, http2] in
+            switch value {
+            case .negotiated(let value, let variant):
+                await http2[variant]?.handle(value: value, logger: logger)
+            case .http1(let value, let variant):
+                await http1[variant]?.handle(value: value, logger: logger)
+            }
         }
     }
 }

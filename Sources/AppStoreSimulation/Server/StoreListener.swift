@@ -23,8 +23,11 @@ actor StoreListener {
             return
         }
         let (opened, signal) = AsyncStream<Void>.makeStream()
-        let application = try server.application(port: port.number) { signal.finish() }
-        let serving = Serving(application) { signal.finish() }
+        let connections = OpenConnections()
+        let application = try server.application(port: port.number, connections) {
+            signal.finish()
+        }
+        let serving = Serving(application, connections) { signal.finish() }
         self.serving = serving
         for await _ in opened {}
         if case .failure(let error)? = serving.outcome { throw error }
@@ -63,12 +66,14 @@ struct StoreServer: Sendable {
 
     /// `whenOpen`: called when it listens.
     func application(
-        port: Int, whenOpen: @escaping @Sendable () -> Void
+        port: Int, _ connections: OpenConnections, whenOpen: @escaping @Sendable () -> Void
     ) throws -> Application<AppStoreResponder> {
         let (faults, environment) = (faults, environment)
         return Application(
             responder: responder,
-            server: try HTTPSChannel.builder(tls, offersHTTP2: offersHTTP2, clock: clock) {
+            server: try HTTPSChannel.builder(
+                tls, offersHTTP2: offersHTTP2, clock: clock, connections: connections
+            ) {
                 faults.nextConnection(environment)
             },
             configuration: .init(
