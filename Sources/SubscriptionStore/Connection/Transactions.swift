@@ -21,10 +21,10 @@ extension SQLiteStore {
         try? await Task.sleep(for: writeBackoff.pause)
         return try await retried(doing) { [connection, writeBackoff, mirror, catalogue] in
             let (value, start) = try await connection.write { db in
-                let start = ContinuousClock.now
+                let start = try writeBackoff.begin(db)
                 return (try mirror.committing(db, by: catalogue, body), start)
             }
-            writeBackoff.wrote(from: start, to: .now)
+            writeBackoff.wrote(from: start)
             mirror?.settle()
             return value
         }
@@ -99,10 +99,10 @@ extension SQLiteStore {
             company?.committed.range = nil
             do {
                 let (value, start) = try await connection.write { db in
-                    let start = ContinuousClock.now
+                    let start = try writeBackoff.begin(db)
                     return (try mirror.committing(db, by: catalogue, body), start)
                 }
-                writeBackoff.wrote(from: start, to: .now)
+                writeBackoff.wrote(from: start)
                 mirror?.settle()
                 return .success(value)
             } catch let undone as PlanApplication.Undone {
@@ -156,10 +156,10 @@ extension SQLiteStore {
         for attempt in 1... {
             do {
                 let (value, start) = try connection.write { db in
-                    let start = ContinuousClock.now
+                    let start = try writeBackoff.begin(db)
                     return (try mirror.committing(db, by: catalogue, listsNew: false, body), start)
                 }
-                writeBackoff.wrote(from: start, to: .now)
+                writeBackoff.wrote(from: start)
                 mirror?.settle()
                 return value
             } catch let error as DatabaseError {
@@ -266,21 +266,60 @@ extension Database {
 /// SQLite has no queue: a program that waits for the lock tries again and again, up to 100 ms
 /// apart, and a job that takes the lock at once after it freed it can be in the way at every try,
 /// however short its transactions. So after each longer one the lock stays free for as long as it
-/// was held.
+/// was held, and for longer while others really write.
 final class WriteBackoff: Sendable {
-    private let last = Mutex<(ended: ContinuousClock.Instant, took: Duration)?>(nil)
+    private struct Last {
+        /// Of the database, as SQLite counts commits of other connections.
+        var version: Int64?
+        var othersWrote: ContinuousClock.Instant?
+        var ended: ContinuousClock.Instant?
+        var took = Duration.zero
+    }
 
-    func wrote(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
-        last.withLock { $0 = (end, start.duration(to: end)) }
+    private let last = Mutex(Last())
+
+    /// Notes the beginning of a transaction, inside of it, and whether others have written since
+    /// the one before.
+    ///
+    /// - Returns: When it began.
+    func begin(_ db: Database) throws -> ContinuousClock.Instant {
+        let start = ContinuousClock.now
+        let version = try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
+        last.withLock { last in
+            if last.version != nil, last.version != version { last.othersWrote = start }
+            last.version = version
+        }
+        return start
+    }
+
+    /// Notes that the transaction has ended.
+    func wrote(from start: ContinuousClock.Instant) {
+        let ended = ContinuousClock.now
+        last.withLock { last in
+            last.ended = ended
+            last.took = start.duration(to: ended)
+        }
     }
 
     /// How long to leave the lock alone still.
     var pause: Duration {
-        guard let last = last.withLock(\.self),
-            last.took >= .milliseconds(StoreLimits.backoffAfterMilliseconds)
-        else { return .zero }
-        let turn = min(last.took, .milliseconds(StoreLimits.longestBackoffMilliseconds))
-        return max(.zero, turn - last.ended.duration(to: .now))
+        let last = last.withLock(\.self)
+        guard let ended = last.ended else { return .zero }
+        let turn = Self.turn(after: last.took, besidesOthers: areOthersWriting)
+        return max(.zero, turn - ended.duration(to: .now))
+    }
+
+    /// Another connection has committed a short time ago.
+    var areOthersWriting: Bool {
+        guard let wrote = last.withLock(\.othersWrote) else { return false }
+        return wrote.duration(to: .now) < .seconds(StoreLimits.othersStaySeconds)
+    }
+
+    /// How long the lock stays free after a transaction.
+    static func turn(after took: Duration, besidesOthers: Bool) -> Duration {
+        guard took >= .milliseconds(StoreLimits.backoffAfterMilliseconds) else { return .zero }
+        let turn = min(took, .milliseconds(StoreLimits.longestBackoffMilliseconds))
+        return besidesOthers ? turn * 2 : turn
     }
 }
 
@@ -439,6 +478,8 @@ enum StoreLimits {
     static let backoffAfterMilliseconds = 2
     /// The longest turn that others get between two writes.
     static let longestBackoffMilliseconds = 20
+    /// Others that have written count as still writing for so long.
+    static let othersStaySeconds = 10
     /// How long a lock is tried for at least: a `status` looks at it for an instant.
     static let lockPatienceMilliseconds = 250
     /// How long to pause between two tries for the lock.

@@ -28,7 +28,7 @@ enum SchemaOfEntitlements {
     }
 
     /// Before the entitlements are first filled in, nothing is noted: that goes through all customers.
-    private static let isFilling = "EXISTS (SELECT 1 FROM trueup_entitlement_catalogue)"
+    private static let isNoted = "EXISTS (SELECT 1 FROM trueup_entitlement_catalogue)"
 
     /// The triggers that note the customers of a table's rows.
     private static func triggers(
@@ -36,25 +36,25 @@ enum SchemaOfEntitlements {
     ) -> String {
         """
         CREATE TRIGGER \(prefix)_inserted AFTER INSERT ON \(table)
-        WHEN nullif(NEW.customer_id, '') IS NOT NULL AND \(isFilling)
+        WHEN nullif(NEW.customer_id, '') IS NOT NULL AND \(isNoted)
         BEGIN
         \(note("NEW.customer_id"))
         END;
         CREATE TRIGGER \(prefix)_replaced BEFORE INSERT ON \(table)
-        WHEN EXISTS (SELECT 1 FROM \(table) AS s WHERE \(isReplaced(key))) AND \(isFilling)
+        WHEN EXISTS (SELECT 1 FROM \(table) AS s WHERE \(isReplaced(key))) AND \(isNoted)
         BEGIN
         \(noteOwner(in: table, key: key))
         END;
         CREATE TRIGGER \(prefix)_updated
         AFTER UPDATE OF \(read.joined(separator: ", ")) ON \(table)
-        WHEN \(isFilling)
+        WHEN \(isNoted)
             AND (\(read.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")))
         BEGIN
         \(note("OLD.customer_id"))
         \(note("NEW.customer_id"))
         END;
         CREATE TRIGGER \(prefix)_deleted AFTER DELETE ON \(table)
-        WHEN nullif(OLD.customer_id, '') IS NOT NULL AND \(isFilling)
+        WHEN nullif(OLD.customer_id, '') IS NOT NULL AND \(isNoted)
         BEGIN
         \(note("OLD.customer_id"))
         END;
