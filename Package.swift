@@ -32,6 +32,12 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // The allocator's settings, which Swift's module of the C library leaves out.
         .systemLibrary(name: "CAllocator"),
+        // `jobs/release` names the commit that it builds.
+        .target(
+            name: "CCommit",
+            cSettings: Context.environment["TRUEUP_COMMIT"].map {
+                [.define("TRUEUP_COMMIT", to: "\"\($0)\"")]
+            }),
         .target(name: "Subscriptions"),
         .target(name: "Reconciliation", dependencies: ["Subscriptions"]),
         .target(
@@ -100,7 +106,7 @@ let package = Package(
         .executableTarget(
             name: "trueup",
             dependencies: [
-                "AppStoreServerAPI", "CAllocator", "EventDelivery", "HTTPTransport",
+                "AppStoreServerAPI", "CAllocator", "CCommit", "EventDelivery", "HTTPTransport",
                 "JSONWebSignature", "PostgresDatabase", "Reconciliation", "ReconciliationRun",
                 "ReportAudit", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

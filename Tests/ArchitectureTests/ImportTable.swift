@@ -86,7 +86,7 @@ enum ImportTable {
         ImportRule(
             "trueup",
             ours: [
-                "AppStoreServerAPI", "CAllocator", "EventDelivery", "HTTPTransport",
+                "AppStoreServerAPI", "CAllocator", "CCommit", "EventDelivery", "HTTPTransport",
                 "JSONWebSignature", "PostgresDatabase", "Reconciliation", "ReconciliationRun",
                 "ReportAudit", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
             ],

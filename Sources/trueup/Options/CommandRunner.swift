@@ -19,6 +19,11 @@ package enum CommandRunner {
         if [["help", "exit-statuses"], ["help", "exit-status"]].contains(arguments) {
             return exitStatusPage(in: invocation)
         }
+        if arguments.count == 2, Set(arguments) == ["--version", "--json"] {
+            return show(in: invocation) { () throws(CommandFailure) in
+                try invocation.show(json: ToolVersion.json)
+            }
+        }
         // The parser would show the overview, as if that had been asked for.
         if arguments.first == "help", let problem = unknownVerb(in: arguments) {
             return refuse(problem, arguments: arguments, in: invocation)
@@ -80,8 +85,16 @@ package enum CommandRunner {
     }
 
     private static func exitStatusPage(in invocation: Invocation) -> ExitStatus {
-        do throws(CommandFailure) {
+        show(in: invocation) { () throws(CommandFailure) in
             try invocation.show(lines: ExitStatusHelp.text.lines)
+        }
+    }
+
+    private static func show(
+        in invocation: Invocation, _ text: () throws(CommandFailure) -> Void
+    ) -> ExitStatus {
+        do throws(CommandFailure) {
+            try text()
             try invocation.output.flush()
             return .ok
         } catch {
@@ -114,13 +127,9 @@ package enum CommandRunner {
             }
             return .usage
         }
-        do throws(CommandFailure) {
+        return show(in: invocation) { () throws(CommandFailure) in
             let whole = text.hasPrefix("OVERVIEW: ") ? HelpText.whole(text) : text
             try invocation.show(lines: whole.lines)
-            try invocation.output.flush()
-            return .ok
-        } catch {
-            return error.status
         }
     }
 }

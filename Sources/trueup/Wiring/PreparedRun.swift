@@ -1,3 +1,4 @@
+import CCommit
 import FoundationEssentials
 import Glibc
 import Reconciliation
@@ -373,6 +374,14 @@ final class BegunRun: Sendable {
 /// The version of the tool, as `--version` and every manifest state it.
 package enum ToolVersion {
     package static let current = "0.1.0"
+
+    /// What `--version --json` prints.
+    static var json: CanonicalJSON {
+        let commit = unsafe trueup_commit().map { unsafe String(cString: $0) }
+        return .object([
+            "version": .string(current), "commit": commit.map(CanonicalJSON.string) ?? .null,
+        ])
+    }
 }
 
 /// Who runs this process, as the ledger and the lock name it.

@@ -131,6 +131,14 @@ import trueup
         #expect(outcome.output == ToolVersion.current + "\n")
     }
 
+    @Test(arguments: [["--version", "--json"], ["--json", "--version"]])
+    func `tells version and commit as JSON`(arguments: [String]) async {
+        let outcome = await workplace.run(arguments)
+        #expect(outcome.status == .ok)
+        // Only a release names its commit.
+        #expect(outcome.output == #"{"commit":null,"version":"\#(ToolVersion.current)"}"# + "\n")
+    }
+
     @Test(arguments: [
         ["frobnicate"], ["init", "--jsn"], ["import"], ["import", "a", "b"],
         ["status", "--quiet", "--verbose"], ["status", "--color", "pink"],
