@@ -375,7 +375,7 @@ final class BegunRun: Sendable {
 package enum ToolVersion {
     package static let current = "0.1.0"
 
-    /// What `--version --json` prints.
+    /// Version and commit, for `--version --json`.
     static var json: CanonicalJSON {
         let commit = unsafe trueup_commit().map { unsafe String(cString: $0) }
         return .object([
