@@ -32,6 +32,8 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // The allocator's settings, which Swift's module of the C library leaves out.
         .systemLibrary(name: "CAllocator"),
+        // The parts of glibc's posix_spawn that Swift's module leaves out.
+        .systemLibrary(name: "CSpawn"),
         // `jobs/release` names the commit that it builds.
         .target(
             name: "CCommit",
@@ -84,6 +86,8 @@ let package = Package(
                 .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .target(
+            name: "ProgramDatabase", dependencies: ["CSpawn", "JSONWebSignature", "Subscriptions"]),
+        .target(
             name: "AppStoreSimulation",
             dependencies: [
                 "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
@@ -107,8 +111,9 @@ let package = Package(
             name: "trueup",
             dependencies: [
                 "AppStoreServerAPI", "CAllocator", "CCommit", "EventDelivery", "HTTPTransport",
-                "JSONWebSignature", "PostgresDatabase", "Reconciliation", "ReconciliationRun",
-                "ReportAudit", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
+                "JSONWebSignature", "PostgresDatabase", "ProgramDatabase", "Reconciliation",
+                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
+                "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -169,6 +174,10 @@ let package = Package(
             dependencies: ["PostgresDatabase", "Subscriptions", "TestSupport"],
             exclude: ["server"]),
         .testTarget(
+            name: "ProgramDatabaseTests",
+            dependencies: ["ProgramDatabase", "Subscriptions", "TestSupport"],
+            exclude: ["Programs"]),
+        .testTarget(
             name: "EventDeliveryTests",
             dependencies: [
                 "EventDelivery", "HTTPTransport", "StoreSupport", "SubscriptionStore",
@@ -208,7 +217,9 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            exclude: ["Durability/durable_steps.c", "Statements/finished_statements.c"]),
+            exclude: [
+                "Durability/durable_steps.c", "Programs", "Statements/finished_statements.c",
+            ]),
         .testTarget(name: "ArchitectureTests", dependencies: ["Subscriptions", "TestSupport"]),
         .executableTarget(
             name: "verification-benchmark",

@@ -65,6 +65,11 @@ enum ImportTable {
         ImportRule(
             "PostgresDatabase", ours: ["CPostgres", "Subscriptions"],
             outside: ["FoundationEssentials", "Glibc", "Synchronization"]),
+        // JSONWebSignature for its strict JSON: a store program is as foreign as Apple's answers. The C
+        // library to start the program and to read its lines in time.
+        ImportRule(
+            "ProgramDatabase", ours: ["CSpawn", "JSONWebSignature", "Subscriptions"],
+            outside: ["Glibc", "Synchronization"]),
         // Delivers events that others wrote, from the store's outbox, and knows no rules. Crypto for the
         // signature; Subprocess, with the paths of SystemPackage, to run a command, and the C library
         // to see that it has ended.
@@ -87,8 +92,9 @@ enum ImportTable {
             "trueup",
             ours: [
                 "AppStoreServerAPI", "CAllocator", "CCommit", "EventDelivery", "HTTPTransport",
-                "JSONWebSignature", "PostgresDatabase", "Reconciliation", "ReconciliationRun",
-                "ReportAudit", "Reports", "RowFiles", "SubscriptionStore", "Subscriptions",
+                "JSONWebSignature", "PostgresDatabase", "ProgramDatabase", "Reconciliation",
+                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
+                "Subscriptions",
             ],
             outside: [
                 "ArgumentParser", "Crypto", "Dispatch", "FoundationEssentials", "Glibc", "Logging",

@@ -147,9 +147,11 @@ final class CompanyUnit {
     /// The company's database took the whole transaction back at this change.
     struct Undone: Error {}
 
-    /// The company's database refused the whole transaction at its end, in its words.
+    /// The company's database refused the whole transaction at its end.
     struct CommitRefused: Error {
-        let reason: String
+        let fate: CorrectionFate
+        /// In its words; `nil` where the row had changed.
+        let reason: String?
     }
 
     /// Does the work of one transaction of the books; without a table elsewhere nothing else
@@ -238,7 +240,8 @@ final class CompanyUnit {
         isOpen = false
         switch try link.database.commit(keeping: entitlements) {
         case .committed: return noteCommitted()
-        case .refused(let reason): throw CommitRefused(reason: reason)
+        case .refused(let reason): throw CommitRefused(fate: .rejected, reason: reason)
+        case .stale: throw CommitRefused(fate: .stale, reason: nil)
         case .unknown: break
         }
         let found = try link.database.entries(after: first.number &- 1, limit: appended.count)
@@ -316,6 +319,11 @@ package protocol CompanyDatabase: CompanySchema {
     /// How much of a second the mapped columns keep; known after `check`.
     var precision: TimePrecision { get }
 
+    /// How many corrections fit in one transaction; `nil` for any number.
+    ///
+    /// With 1, linked corrections are written one after the other, those that give access first.
+    var correctionsPerTransaction: Int? { get }
+
     /// Returns what keeps a run that writes from preparing trueup's ledger there, with the fix;
     /// `nil` for nothing. It only reads.
     func obstacleToLedger() throws(StoreError) -> String?
@@ -365,7 +373,7 @@ package protocol CompanyDatabase: CompanySchema {
 
     /// Writes entitlements to the table that `store.entitlements` names, and commits.
     ///
-    /// After `.refused` nothing of the transaction is written. After `.unknown` only `entries` can
+    /// After `.refused` and `.stale` nothing of the transaction is written. After `.unknown` only `entries` can
     /// show whether it is.
     func commit(
         keeping entitlements: [CompanyEntitlementChange]
@@ -399,6 +407,8 @@ package protocol CompanyDatabase: CompanySchema {
 
 extension CompanyDatabase {
     package var precision: TimePrecision { TimePrecision() }
+
+    package var correctionsPerTransaction: Int? { nil }
 
     package func obstacleToLedger() throws(StoreError) -> String? { nil }
 }

@@ -354,17 +354,28 @@ extension SQLiteStore {
         let expected = try await expectedRows(of: apps)
         var counts = CopyRefresh()
         var cursor: CompanyCursor?
+        var pagesReadBefore = 0
         repeat {
             let position = cursor
             let page = try await blocking { () throws(StoreError) in
                 try company.database.rows(
                     after: position, limit: StoreLimits.rowsPerChunk, of: apps)
             }
+            let before = counts.rows &+ counts.overlong
             for rows in page.rows.chunked(by: StoreLimits.scatteredRowsPerChunk) {
                 let read = try await write("copying rows of \(company.mapping.table)") { db in
                     try CopyWriter(db: db, mapping: company.mapping, refresh: refresh).take(rows)
                 }
                 counts.add(read)
+            }
+            // One may be moved behind the cursor by a write of the company's, but never all.
+            pagesReadBefore =
+                page.rows.isEmpty || counts.rows &+ counts.overlong > before
+                ? 0 : pagesReadBefore + 1
+            guard pagesReadBefore < 3 else {
+                throw .unavailable(
+                    "\(company.mapping.table) gave the same rows again and again, and no end of them. "
+                        + "No row was written. Correct what reads it for trueup.")
             }
             cursor = page.next
             guard mayContinue(counts.rows, expected) || cursor == nil else {

@@ -156,6 +156,7 @@ extension CompanyLink {
             switch try database.commit(keeping: changes) {
             case .committed: return nil
             case .refused(let words): return words
+            case .stale: return "another program changed it meanwhile"
             case .unknown:
                 throw .unavailable(
                     "The connection to your database was lost while entitlements were committed. "

@@ -58,6 +58,7 @@ struct PlanApplication {
     /// one correction, or a deferred constraint at the end, which does not say at which.
     struct Undone: Error {
         let items: [StoredCorrection]
+        var fate = CorrectionFate.rejected
         /// The reason, where it is not noted yet.
         var reason: String?
     }
@@ -84,9 +85,11 @@ struct PlanApplication {
         var taken: Set<Int64> = []
         var items: [StoredCorrection] = []
         var written: [Int64] = []
+        let most = company?.link.database.correctionsPerTransaction ?? .max
         for item in try next(limit: limit) where !taken.contains(item.id) {
             let linked = try linkedCorrections(around: item.correction.subscription)
             for member in linked ?? [item] where taken.insert(member.id).inserted {
+                guard items.count < most else { return try noting(written, items) }
                 let fate = try write(member)
                 if fate == .applied, CorrectionStaging.isOnlyNoted(member) {
                     written.append(member.id)
@@ -96,6 +99,12 @@ struct PlanApplication {
                 items.append(member)
             }
         }
+        return try noting(written, items)
+    }
+
+    private func noting(
+        _ written: [Int64], _ items: [StoredCorrection]
+    ) throws -> [StoredCorrection] {
         try CorrectionStaging(db: db, run: run).noteApplied(written)
         return items
     }
@@ -124,7 +133,7 @@ struct PlanApplication {
         }
     }
 
-    private func note(_ fate: CorrectionFate, of item: StoredCorrection) throws {
+    fileprivate func note(_ fate: CorrectionFate, of item: StoredCorrection) throws {
         let staging = CorrectionStaging(db: db, run: run)
         guard fate == .stale else { return try staging.note(fate, of: item) }
         let isLeft = try ChangedRow.settle(item, in: run, started: header.started, db)
@@ -502,11 +511,13 @@ extension SQLiteStore {
             case .failure(let undone) where size > 1 && undone.items.count > 1:
                 size = min(size, undone.items.count) / 2
             case .failure(let undone):
-                try await write(doing) { db in
-                    let staging = try CorrectionStaging(
-                        db: db, run: RunReference(run, in: pass, db))
-                    for item in undone.items { try staging.note(.rejected, of: item) }
+                try await write(doing) { [naming, catalogue] db in
+                    let application = try PlanApplication(
+                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
+                        now: now, naming: naming, catalogue: catalogue, part: part)
+                    for item in undone.items { try application.note(undone.fate, of: item) }
                 }
+                if undone.fate == .stale { return undone.items.count }
                 guard let reason = undone.reason else { continue }
                 for item in undone.items {
                     company?.refusals.note(reason, of: item.correction.subscription)
@@ -537,7 +548,7 @@ extension PlanApplication {
                 return items.count
             }
         } catch let refused as CompanyUnit.CommitRefused {
-            throw Undone(items: items, reason: refused.reason)
+            throw Undone(items: items, fate: refused.fate, reason: refused.reason)
         }
     }
 }

@@ -106,6 +106,8 @@ package enum CommitOutcome: Hashable, Sendable {
     case committed
     /// A constraint that is checked last refused it, in the database's words; nothing was written.
     case refused(String)
+    /// The row is not as it was read, which only the commit showed; nothing was written.
+    case stale
     /// The connection was lost before the answer: the ledger's entries tell.
     case unknown
 }

@@ -5,6 +5,7 @@ package enum DocumentationPage {
     package static let backup = place("backup.md")
     package static let database = place("database.md")
     package static let postgresql = place("postgresql.md")
+    package static let storePrograms = place("store-programs.md")
 
     private static func place(_ name: String) -> String { "/usr/share/doc/trueup/docs/" + name }
 }

@@ -188,11 +188,11 @@ enum CompanyLedgerLook: Hashable, Sendable {
     static func look(
         at company: CompanySettings, beside books: SQLiteStore, at path: String
     ) async -> CompanyLedgerLook? {
-        guard let table = company.table else { return nil }
+        guard company.table != nil else { return nil }
         do throws(StoreError) {
             guard let link = try CompanyConnection.link(company, booksAt: path) else { return nil }
             return try await books.gap(inLedgerOf: link).map(Self.lacksEntries)
-                ?? .agrees(table: table.mapping.table.description)
+                ?? .agrees(table: link.mapping.table.description)
         } catch {
             return .notLookedAt(error.description)
         }

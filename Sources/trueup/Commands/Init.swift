@@ -2,6 +2,7 @@ package import ArgumentParser
 import FoundationEssentials
 import Glibc
 import PostgresDatabase
+import ProgramDatabase
 import SubscriptionStore
 package import Subscriptions
 
@@ -97,6 +98,13 @@ package struct Init: Verb {
             throw CommandFailure(
                 .usage,
                 "--from \(error.problem)" + (error.suggestion.map { "; \($0)" } ?? ""))
+        }
+        if ProgramCommand.isURL(path) {
+            throw CommandFailure(
+                .usage,
+                "--from \(path) names a store program, which needs no mapping: it says itself which "
+                    + "columns it keeps. Write \"store: {url: '\(path)', books: sqlite:books.sqlite}\" "
+                    + "and run \"trueup doctor\" (\(DocumentationPage.storePrograms)).")
         }
         let isPostgreSQL = PostgresAddress.isURL(path)
         let source = try CompanySettings.source(

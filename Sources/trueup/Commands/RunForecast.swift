@@ -240,7 +240,7 @@ extension RunForecast {
             now: now, apps: settings.identities, settleMilliseconds: job.settleMilliseconds,
             notFoundConfirmations: job.notFoundConfirmations, history: job.history,
             reportOnlyFields: job.reportOnlyFields)
-        policy.keep(as: settings.company)
+        policy.keep(as: settings.company.mapping)
         policy.restoredAt = try store.newestRestore()
         policy.unconfiguredBundles = unconfiguredBundles(among: table, apps: settings.identities)
         var questions = try Self.questions(

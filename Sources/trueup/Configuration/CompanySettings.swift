@@ -1,4 +1,6 @@
+import EventDelivery
 package import PostgresDatabase
+package import ProgramDatabase
 package import Subscriptions
 
 /// The company's own table, where the rows are not in trueup's.
@@ -16,6 +18,10 @@ package struct CompanySettings: Hashable, Sendable {
     package var entitlements: CompanyTableName?
     /// The database that `store.url` names then.
     package var source: CompanySource?
+    /// How long an answer of a store program is waited for; `nil` where the settings do not say.
+    package var timeoutMilliseconds: Int64?
+    /// The variables that a store program gets besides the harmless ones.
+    package var variables: [String]?
 
     package init() {}
 
@@ -31,12 +37,15 @@ package enum CompanySource: Hashable, Sendable {
     /// The path of an SQLite file.
     case sqlite(String)
     case postgresql(PostgresAddress)
+    /// A program of the company's own, which reads and writes any other.
+    case program(ProgramCommand)
 
     /// As it is in the settings.
     package var url: String {
         switch self {
         case .sqlite(let path): "sqlite:" + path
         case .postgresql(let address): "postgres://" + address.description
+        case .program(let command): command.url
         }
     }
 }
@@ -51,10 +60,15 @@ extension CompanySettings {
     ///   - path: What `store.url` names; in the end the books.
     ///   - directory: Where relative paths start.
     ///   - file: The settings file, for errors.
+    ///   - environment: Of which a store program gets a part.
     /// - Throws: 78 where one is without what it needs.
     mutating func complete(
-        url path: inout String, in directory: String, file: String
+        url path: inout String, in directory: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) {
+        if ProgramCommand.isURL(path) {
+            return try completeProgram(
+                url: &path, in: directory, file: file, environment: environment)
+        }
         let isOnServer = PostgresAddress.isURL(path)
         try keepEntitlements(file: file)
         guard books != nil || copyPath != nil || mapping != nil || isOnServer else { return }
@@ -87,6 +101,70 @@ extension CompanySettings {
         source = try Self.source(path, file: file)
         booksPath = resolved
         path = resolved
+    }
+
+    /// trueup's database beside a store program, where the settings name none.
+    private static let defaultBooks = "trueup.sqlite"
+    private static let namedFile =
+        "name the file for trueup's own database: \"books: sqlite:books.sqlite\""
+
+    /// A program says itself which columns it keeps; until it does, that may be any.
+    private mutating func completeProgram(
+        url path: inout String, in directory: String, file: String, environment: [String: String]
+    ) throws(ConfigurationError) {
+        let needless: [(key: String, isWritten: Bool, suggestion: String)] = [
+            (
+                "store.subscriptions", mapping != nil,
+                "leave it out: the program names its columns by trueup's names"
+            ),
+            (
+                "store.entitlements", entitlements != nil,
+                "leave it out: your services read trueup_entitlements in trueup's database"
+            ),
+            ("store.copy", copyPath != nil, "leave it out: trueup's database is a file"),
+        ]
+        for (key, isWritten, suggestion) in needless where isWritten {
+            throw ConfigurationError(
+                file: file, line: nil, key: key, problem: "cannot be used with a store program",
+                suggestion: suggestion)
+        }
+        guard case .program(var command) = try Self.source(path, file: file) else { return }
+        command.directory = directory
+        if let timeoutMilliseconds {
+            guard timeoutMilliseconds >= 1000 else {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.timeout", problem: "must be at least 1s")
+            }
+            command.timeoutMilliseconds = timeoutMilliseconds
+        }
+        command.environment = ChildProcess.handedOn(environment)
+        for name in variables ?? [] {
+            guard let value = environment[name] else {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.environment",
+                    problem: "names \(name), which is not set",
+                    suggestion: "set the variable for the job, or take its name out")
+            }
+            command.environment[name] = value
+        }
+        switch books {
+        case .server:
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.books",
+                problem: "is on a server, and store.url names none",
+                suggestion: Self.namedFile)
+        case .file(let written):
+            guard !ProgramCommand.isURL(written), !PostgresAddress.isURL(written) else {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.books", problem: "must be a file",
+                    suggestion: Self.namedFile)
+            }
+            path = SettingsPath.resolve(written, from: directory)
+        case nil: path = SettingsPath.resolve(Self.defaultBooks, from: directory)
+        }
+        booksPath = path
+        mapping = .ofProgram(named: command.url)
+        source = .program(command)
     }
 
     /// Names the table of entitlements to the mapping, next to whose table it is.
@@ -161,6 +239,15 @@ extension CompanySettings {
     static func source(
         _ url: String, file: String
     ) throws(ConfigurationError) -> CompanySource {
+        if ProgramCommand.isURL(url) {
+            do throws(ProgramCommand.Problem) {
+                return .program(try ProgramCommand(url: url))
+            } catch {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.url", problem: error.problem,
+                    suggestion: error.suggestion)
+            }
+        }
         guard PostgresAddress.isURL(url) else { return .sqlite(url) }
         do throws(PostgresAddress.Problem) {
             return .postgresql(try PostgresAddress(url: url))

@@ -1,6 +1,7 @@
 import Crypto
 import Glibc
 import PostgresDatabase
+import ProgramDatabase
 import Reconciliation
 package import Subscriptions
 
@@ -71,6 +72,14 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     absent: .words("in trueup's database alone"), example: "entitlements",
                     "your table in url in which every run keeps what your customers may use; "
                         + "docs/entitlements.md"),
+                Setting(
+                    "timeout", \.company.timeoutMilliseconds, .optional(.duration), newPass: .no,
+                    absent: .words("`30s`"), example: "60s",
+                    "how long an answer of a store program is waited for; docs/store-programs.md"),
+                Setting(
+                    "environment", \.company.variables, .optional(.variableNames), newPass: .no,
+                    absent: .words("only harmless ones"), example: "[AWS_REGION]",
+                    "the variables that a store program gets; docs/store-programs.md"),
             ],
             // Not member by member: earlier versions wrote it so, and what they began continues.
             digested: \.storeDigest, "where rows and bookkeeping are kept"),
@@ -244,10 +253,11 @@ extension Settings {
             else { continue }
             try setting.read(SettingsValue(text, ofVariable: name), &self)
         }
-        if !PostgresAddress.isURL(databasePath) {
+        if !PostgresAddress.isURL(databasePath), !ProgramCommand.isURL(databasePath) {
             databasePath = SettingsPath.resolve(databasePath, from: directory)
         }
-        try company.complete(url: &databasePath, in: directory, file: file)
+        try company.complete(
+            url: &databasePath, in: directory, file: file, environment: environment)
         reportDirectory = SettingsPath.resolve(reportDirectory, from: directory)
     }
 
@@ -272,7 +282,8 @@ extension SettingForm where Value == String {
 
     static var storeURL: SettingForm {
         SettingForm(
-            "`sqlite:` and a path, or `postgres://`", display: .store,
+            "`sqlite:` and a path, `postgres://`, or `program:` and a command",
+            display: .store,
             examples: ["sqlite:other.sqlite"],
             read: { value throws(ConfigurationError) in
                 let example = "write for example sqlite:trueup.sqlite"
@@ -280,6 +291,14 @@ extension SettingForm where Value == String {
                 let scheme = url.prefix { $0 != ":" }
                 guard scheme.count < url.count else {
                     throw value.error("must begin with sqlite:", suggestion: example)
+                }
+                if ProgramCommand.isURL(url) {
+                    do throws(ProgramCommand.Problem) {
+                        _ = try ProgramCommand(url: url)
+                        return url
+                    } catch {
+                        throw value.error(error.problem, suggestion: error.suggestion)
+                    }
                 }
                 if PostgresAddress.isURL(url) {
                     do throws(PostgresAddress.Problem) {
@@ -292,7 +311,7 @@ extension SettingForm where Value == String {
                 guard scheme == "sqlite" else {
                     // Not repeated whole: a password may be in it.
                     throw value.error(
-                        "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:",
+                        "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:, program:",
                         suggestion: example)
                 }
                 var path = url.dropFirst("sqlite:".count)
@@ -302,7 +321,26 @@ extension SettingForm where Value == String {
                 else { throw value.error("must name a file", suggestion: example) }
                 return String(path)
             },
-            written: { PostgresAddress.isURL($0) ? $0 : "sqlite:" + $0 })
+            written: { url in
+                PostgresAddress.isURL(url) || ProgramCommand.isURL(url) ? url : "sqlite:" + url
+            })
+    }
+}
+
+extension SettingForm where Value == [String] {
+    static var variableNames: SettingForm {
+        SettingForm(
+            "list of names of environment variables",
+            schema: SettingsSchema.list(of: SettingsSchema.text),
+            examples: ["[AWS_REGION]", "[AWS_REGION, AWS_PROFILE]"],
+            read: { value throws(ConfigurationError) in
+                var names: [String] = []
+                for entry in try value.list() {
+                    names.append(try entry.variableName(example: "AWS_REGION"))
+                }
+                return names
+            },
+            written: { "[" + $0.joined(separator: ", ") + "]" })
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import ProgramDatabase
 import Reconciliation
 package import SubscriptionStore
 import Subscriptions
@@ -17,6 +18,9 @@ struct CompanyChecks {
     /// - Returns: One line for each; none without a table.
     func all(beside books: SQLiteStore?) async -> [Diagnosis] {
         guard let table = company.table else { return [] }
+        if case .program(let command) = table.source {
+            return await lines(of: command, beside: books)
+        }
         do {
             let lines = try await onBackgroundThread { try self.lines(of: table) }
             guard let books, let path = company.booksPath,
@@ -43,6 +47,50 @@ struct CompanyChecks {
             "trueup's database lacks the ledger there from entry \(entry) on: a run was killed, or "
                 + "trueup's database was restored to an earlier state",
             fix: "nothing: the next run that writes imports the missing entries, and says so")
+    }
+
+    /// Starts the store program as a run does, and shows what it says.
+    private func lines(
+        of command: ProgramCommand, beside books: SQLiteStore?
+    ) async -> [Diagnosis] {
+        do {
+            let program = try await onBackgroundThread {
+                try ProgramCompany(command, writes: writes)
+            }
+            defer { program.end() }
+            let greeting = program.greeting
+            let (kept, left) = SubscriptionField.stated.reduce(into: ([String](), [String]())) {
+                if greeting.columns.contains($1) {
+                    $0.0.append($1.rawValue)
+                } else {
+                    $0.1.append($1.rawValue)
+                }
+            }
+            let facts = [
+                greeting.keepsMilliseconds ? "times in milliseconds" : "times in seconds",
+                greeting.hasVersions ? "rows with a version" : "rows without a version",
+                greeting.takesInserts ? "rows may be inserted" : "no row is inserted",
+            ]
+            var lines = [
+                Diagnosis.ok(
+                    "table", nil,
+                    "the store program \(command.name) answers as \"\(greeting.name)\": "
+                        + facts.joined(separator: ", ")),
+                .ok(
+                    "table", nil,
+                    "it keeps " + kept.joined(separator: ", ")
+                        + (left.isEmpty ? "" : "; not checked: " + left.joined(separator: ", "))),
+            ]
+            lines += try await onBackgroundThread {
+                try rows(of: program, program.mapping)
+            }
+            guard let books else { return lines }
+            return lines + [
+                try await ledgers(of: CompanyLink(program, mapping: program.mapping), books)
+            ]
+        } catch {
+            return [.failed("table", nil, error)]
+        }
     }
 
     private func lines(

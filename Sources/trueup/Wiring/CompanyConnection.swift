@@ -1,4 +1,6 @@
+import Logging
 import PostgresDatabase
+import ProgramDatabase
 import Reconciliation
 import ReconciliationRun
 import SubscriptionStore
@@ -9,12 +11,17 @@ enum CompanyConnection {
     /// - Parameters:
     ///   - company: What the settings say of it.
     ///   - path: The books, which must be there: entries in another database carry their identity.
+    ///   - writes: Whether rows will be written, which a store program is told when it is started.
     /// - Returns: `nil` where the rows are in our own table.
     /// - Throws: `StoreError` where this build has no such database.
     static func link(
-        _ company: CompanySettings, booksAt path: String
+        _ company: CompanySettings, booksAt path: String, writes: Bool = false
     ) throws(StoreError) -> CompanyLink? {
         guard let table = company.table else { return nil }
+        if case .program(let command) = table.source {
+            let program = try ProgramCompany(command, writes: writes)
+            return CompanyLink(program, mapping: program.mapping)
+        }
         return CompanyLink(
             try database(table.source, table.mapping, booksAt: path), mapping: table.mapping)
     }
@@ -36,6 +43,7 @@ enum CompanyConnection {
                 books: try path.map { path throws(StoreError) in
                     try identity(ofBooksAt: path)
                 } ?? "")
+        case .program(let command): try ProgramCompany(command)
         }
     }
 
@@ -55,6 +63,7 @@ enum CompanyConnection {
         switch source {
         case .sqlite(let path): try SQLiteCompanySchema(path: path)
         case .postgresql(let address): PostgresSchema(try .libpq(address))
+        case .program(let command): try ProgramCompany(command)
         }
     }
 
@@ -65,8 +74,8 @@ enum CompanyConnection {
 
 extension Policy {
     /// Judges by what the company's own table keeps, and by no periods: it has none in our form.
-    mutating func keep(as company: CompanySettings) {
-        guard let mapping = company.mapping else { return }
+    mutating func keep(as mapping: TableMapping?) {
+        guard let mapping else { return }
         kept = KeptColumns(mapping)
         reportOnlyFields.formUnion(mapping.readOnly.map(\.rawValue))
         history = .never
@@ -88,7 +97,12 @@ extension CompanySettings {
 
     /// Returns the remarks of a run on imported rows: what is not checked, and what was met when
     /// they were read.
-    func remarks(after refresh: CopyRefresh?) -> [String] {
+    ///
+    /// - Parameters:
+    ///   - refresh: What was met.
+    ///   - mapping: How the table was read.
+    /// - Returns: Sentences for a person.
+    static func remarks(after refresh: CopyRefresh?, by mapping: TableMapping?) -> [String] {
         guard let mapping, let refresh else { return [] }
         let left = SubscriptionField.allCases.filter(mapping.notKept.contains).map(\.rawValue)
         let notJudged =
@@ -103,6 +117,11 @@ extension CompanySettings {
 }
 
 extension PostgresCompany: CompanyDatabase {}
+
+extension ProgramCompany: CompanyDatabase {
+    /// The program may leave a row of a unit out, and every later entry is chained to the one before.
+    package var correctionsPerTransaction: Int? { 1 }
+}
 
 extension PostgresSchema: CompanySchema {}
 
@@ -128,7 +147,8 @@ struct CompanyStart {
         do throws(StoreError) {
             session = try WorkerRuns.session(with: run.settings.company)
             link = try CompanyConnection.link(
-                run.settings.company, booksAt: run.settings.databasePath)
+                run.settings.company, booksAt: run.settings.databasePath,
+                writes: run.job.mode == .apply)
             workers = try WorkerLeases.take(for: run, over: link, session, holder: holder)
         } catch {
             if link != nil, case .busy = error { throw error }
@@ -142,6 +162,22 @@ struct CompanyStart {
             obstacle = error
         }
     }
+}
+
+extension CompanyStart {
+    /// The program behind `store.url`; `nil` where that names a database.
+    private var program: ProgramCompany? { link?.database as? ProgramCompany }
+
+    /// Logs what the program writes to standard error.
+    func logMessages(to logger: Logger, ofRun runID: String) {
+        program?.hear { line in
+            logger.info(
+                "store.program", metadata: ["output": "\(line)", "run_id": "\(runID)"])
+        }
+    }
+
+    /// Lets the program end; nothing happens to a database.
+    func end() { program?.end() }
 }
 
 /// The result of reading the company's own table at the beginning of a run.

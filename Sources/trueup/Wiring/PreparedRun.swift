@@ -268,7 +268,7 @@ extension ReconciliationJob {
                 overlapMilliseconds: job.recover.overlapMilliseconds,
                 lookbackMilliseconds: job.recover.lookbackMilliseconds,
                 inboxIsKept: job.recover.inbox == .imported))
-        policy.keep(as: settings.company)
+        policy.keep(as: settings.company.mapping)
         policy.catalogue = settings.catalogue?.products
     }
 

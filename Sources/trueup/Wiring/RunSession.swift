@@ -73,6 +73,7 @@ struct RunSession {
         defer { holding.cancel() }
         CallNotes(besideDatabaseAt: settings.databasePath).prepare()
         let start = try CompanyStart(for: run, holder: holder)
+        defer { start.end() }
         let workers = start.workers
         let working = Task { await workers?.renewUntilCancelled() }
         defer {
@@ -93,6 +94,7 @@ struct RunSession {
         let sink = try RunLog.Sink(path: folder.logPath)
         defer { sink.close() }
         let logger = logger(writingTo: sink)
+        start.logMessages(to: logger, ofRun: runID)
         let live = live(holder: holder, since: since)
         let control = control(of: live, telling: terminal, logger)
         let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)
@@ -124,13 +126,15 @@ struct RunSession {
 
         // The run itself, and its report.
         var job = run.job
+        // A store program has said by now which columns it keeps.
+        job.policy.keep(as: start.link?.mapping)
         job.keepTimes(to: store.companyPrecision)
         job.policy.kept.leftOut.formUnion(try store.columnsNotStored())
         // Beside a table of the company's own, trueup's table of purchases is not filled.
         job.policy.keepsPurchases = try settings.company.table == nil && store.keepsPurchases()
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
-        job.remarks += settings.company.remarks(after: company.refresh)
+        job.remarks += CompanySettings.remarks(after: company.refresh, by: start.link?.mapping)
         job.obstacle = company.obstacle
         job.policy.restoredAt = try store.newestRestore()
         if company.obstacle == nil { job.forecast = try await forecast(in: store) }

@@ -57,7 +57,8 @@ struct SeedRow {
         return days - months * 30 * 86_400_000
     }
 
-    private static func date(_ text: String) -> Int? {
+    /// A time of the file in milliseconds.
+    static func date(_ text: String) -> Int? {
         let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         guard let date = try? style.parse(text) else { return nil }
         return Int((date.timeIntervalSince1970 * 1000).rounded())
