@@ -133,6 +133,10 @@ import Testing
         #expect(never.status == 3)
         #expect(try totals(never)["matched"] == 0)
         #expect(Set(try reasons(never).keys) == ["never_checked", "other_store"])
+        // A check keeps no record of what Apple signed.
+        #expect([0, 2].contains(try place.run("check", "nightly").status))
+        let checked = try place.run("compare", "revenuecat", file, "--json")
+        #expect(try reasons(checked) == reasons(never))
         #expect(try place.run("run", "nightly").status == 0)
         let old = try place.run("compare", "revenuecat", file, "--json", "--fresh", "0s")
         #expect(old.status == 3)

@@ -15,7 +15,8 @@ package struct Compare: Verb {
             no call and changes nothing. It leaves a report in the folder compare of the report folder, \
             sealed in a chain of its own; "trueup verify" checks it.
 
-            Export first, then run the job audit, then compare. A line whose statement is older than \
+            Export first, then run a job with "coverage: full" that corrects, then compare. A check does \
+            not count: trueup keeps no record of the statements that it saw. A line whose statement is older than \
             --fresh, or that was changed after Apple signed it, is not compared.
             """)
 
@@ -164,7 +165,8 @@ package struct Compare: Verb {
                 (totals.wantingStatement == 1
                     ? "1 line needs"
                     : "\(RevenueCatSentence.grouped(totals.wantingStatement)) lines need")
-                    + " a newer statement of Apple's. Run the job audit, then compare again.")
+                    + " a newer statement of Apple's. Run a job that corrects, with "
+                    + "\"coverage: full\", then compare again.")
         }
         let used = Set(rules.map(\.kind))
         for rule in RevenueCatRule.all where !used.contains(rule.kind) {
