@@ -8,6 +8,8 @@ package struct ProgramCommand: Hashable, Sendable {
     package var directory = "."
     /// Every variable that it gets.
     package var environment: [String: String] = [:]
+    /// A variable that the settings name and that is not set.
+    package var missingVariable: String?
     /// How long an answer is waited for.
     package var timeoutMilliseconds = Self.defaultTimeoutMilliseconds
 

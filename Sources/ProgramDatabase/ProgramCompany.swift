@@ -98,6 +98,12 @@ extension ProgramCompany {
     private static func start(
         _ command: ProgramCommand, _ state: inout State, hearing messages: ProgramMessages
     ) throws(StoreError) -> ProgramGreeting {
+        if let name = command.missingVariable {
+            throw .schema(
+                "`store.environment` names the variable \(name) for the store program \(command.name), "
+                    + "and it is not set. Nothing was read or written. Set it for the job, or take its "
+                    + "name out.")
+        }
         do {
             state.process = try ProgramProcess(command, hear: messages.take)
         } catch {

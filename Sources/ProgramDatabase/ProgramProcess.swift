@@ -135,6 +135,19 @@ extension ProgramProcess {
         }
     }
 
+    /// Keeps it from doing anything until it is ended.
+    func pause() { kill(-identifier, SIGSTOP) }
+
+    /// Sends a line, and does not wait for its answer.
+    mutating func say(_ line: [UInt8], within timeout: Int64) {
+        var rest = (line + [UInt8(ascii: "\n")])[...]
+        let deadline = ContinuousClock.now + .milliseconds(timeout)
+        while !rest.isEmpty, input >= 0, let ready = wait(until: deadline, writing: true) {
+            if ready.hasErrors { readErrors() }
+            if ready.mayWrite { write(&rest) }
+        }
+    }
+
     private mutating func nextLine() throws(Fault) -> [UInt8]? {
         guard let end = received[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
             searched = received.count

@@ -154,6 +154,16 @@ struct `A store by program` {
         #expect(try night.summary(of: place)["outcome"] != nil)
     }
 
+    @Test func `is not started without a variable that the settings name`() throws {
+        let night = try ProgramNight(customers: 5)
+        let place = night.prepared
+        try night.writeSettings(of: place, url: nil, "environment: [NOT_SET_ANYWHERE]")
+        #expect(try place.run(["status"]).status == 0)
+        let run = try place.run(ProgramNight.command)
+        #expect(run.status == 78)
+        #expect(run.errors.contains("NOT_SET_ANYWHERE"), "\(run.errors)")
+    }
+
     @Test func `that is not there ends with 69 and leaves a report`() throws {
         let night = try ProgramNight(customers: 5)
         let place = night.prepared
@@ -169,7 +179,6 @@ struct `A store by program` {
         ("subscriptions: {}", "store.subscriptions"),
         ("entitlements: rights", "store.entitlements"),
         ("books: postgres:main", "store.books"), ("timeout: 0s", "store.timeout"),
-        ("environment: [NOT_SET_ANYWHERE]", "store.environment"),
         ("environment: [a b]", "environment"),
     ])
     func `is refused with settings that do not fit`(line: String, key: String) throws {

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A store program for trueup over DynamoDB, by TransactWriteItems (docs/store-programs.md).
 
     store.url: "program:python3 dynamodb_store.py shop"
@@ -25,7 +24,7 @@ CONFIG = {"ResourceNotFoundException", "AccessDeniedException", "UnrecognizedCli
 
 
 def plain(value):
-    """Numbers of DynamoDB are decimals: whole ones become integers, others texts."""
+    """Numbers of DynamoDB are decimals; what is not a whole one becomes a text."""
     if isinstance(value, decimal.Decimal):
         return int(value) if value == value.to_integral_value() else str(value)
     return value if value is None or isinstance(value, str) else repr(value)
@@ -48,9 +47,8 @@ class Store:
         self.table, self.ledger = self.resource.Table(table), self.resource.Table(table + "-trueup")
 
     def hello(self, ask):
-        self.table.load()
-        if ask.get("writes"):
-            self.ledger.load()
+        for table in [self.table, self.ledger] if ask.get("writes") else [self.table]:
+            table.load()
         return {"protocol": 1, "name": self.table.name + " on DynamoDB", "columns": COLUMNS,
                 "inserts": True, "version": True, "time_unit": "ms", "unit": 1,
                 "scratch": self.scratch}
@@ -63,17 +61,17 @@ class Store:
                 **({"next": more["id"]} if more else {})}
 
     def rows(self, ask):
-        """In one consistent read; a transaction reads at most a hundred items."""
-        found = []
-        for first in range(0, len(ask["keys"]), 100):
+        """In consistent reads of 25 keys; DynamoDB itself allows 100."""
+        found, keys = [], ask["keys"]
+        for first in range(0, len(keys), 25):
             gets = [{"Get": {"TableName": self.table.name, "Key": {"id": identity(key)}}}
-                    for key in ask["keys"][first:first + 100]]
+                    for key in keys[first:first + 25]]
             found += self.client.transact_get_items(TransactItems=gets)["Responses"]
         return {"rows": [row(answer["Item"]) for answer in found if answer.get("Item")]}
 
     def change(self, item):
         """The change of one row, under the condition that it is as trueup read it."""
-        names, values, terms = {"#v": "version"}, {}, []
+        names, values, terms = {}, {}, ["attribute_exists(id)"]
         for number, (name, old) in enumerate(item["before"].items()):
             names[f"#b{number}"], values[f":b{number}"] = name, old
             terms.append(f"#b{number} = :b{number}" if old is not None else
@@ -83,21 +81,23 @@ class Store:
             new = {name: value for name, value in item["after"].items() if value is not None}
             return {"Put": {**common, "ConditionExpression": "attribute_not_exists(id)", "Item": {
                 **item["key"], **new, "id": identity(item["key"]), "version": 1}}}, 1
-        terms.append("attribute_exists(id)")
-        version = values[":v"] = item.get("version", 0)
-        terms.append("#v = :v" if version else "(attribute_not_exists(#v) OR #v = :v)")
+        version = item.get("version")
+        if version is not None:
+            names["#v"], values[":v"] = "version", version
+            terms.append("#v = :v" if version else "(attribute_not_exists(#v) OR #v = :v)")
         common["Key"] = {"id": identity(item["key"])}
         common["ConditionExpression"] = " AND ".join(terms)
-        named = {"ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
         if item["action"] == "delete":
-            return {"Delete": {**common, **named}}, version
-        sets = ["#v = :w"]
-        values[":w"] = version + 1
-        for number, (name, new) in enumerate(item["after"].items()):
-            names[f"#a{number}"], values[f":a{number}"] = name, new
-            sets.append(f"#a{number} = :a{number}")
-        common["UpdateExpression"] = "SET " + ", ".join(sets)
-        return {"Update": {**common, **named}}, version + 1
+            kind, applied = "Delete", True
+        else:
+            kind, applied = "Update", True if version is None else version + 1
+            for number, (name, new) in enumerate(item["after"].items()):
+                names[f"#a{number}"], values[f":a{number}"] = name, new
+            names["#v"], values[":one"] = "version", 1
+            sets = ", ".join(f"#a{number} = :a{number}" for number in range(len(item["after"])))
+            common["UpdateExpression"] = f"SET {sets} ADD #v :one"
+        return {kind: {**common, "ExpressionAttributeNames": names,
+                       "ExpressionAttributeValues": values}}, applied
 
     def write(self, ask):
         return {"committed": True, "fates": [self.item(item) for item in ask["unit"]]}

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A store program for trueup over one SQLite file: the reference for docs/store-programs.md.
 
     store.url: "program:python3 sqlite_store.py shop.sqlite"

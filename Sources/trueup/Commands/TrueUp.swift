@@ -12,7 +12,8 @@ package struct TrueUp: ParsableCommand {
             CommandGroup(
                 name: "Set up",
                 subcommands: [
-                    Init.self, Config.self, Import.self, Doctor.self, Estimate.self,
+                    Init.self, Config.self, Import.self, Doctor.self, StoreCheck.self,
+                    Estimate.self,
                 ]),
             CommandGroup(name: "Run", subcommands: [Check.self, Run.self, Apply.self, Undo.self]),
             CommandGroup(
@@ -99,6 +100,10 @@ package enum CommandExamples {
             "trueup compare revenuecat transactions.csv --fresh 7d --json",
         ],
         "doctor": ["trueup doctor", "trueup doctor --quiet"],
+        "store-check": [
+            "trueup store-check \"program:./my-store --project scratch\" --scratch",
+            "trueup store-check \"program:python3 sqlite_store.py scratch.sqlite --scratch\" --scratch",
+        ],
         "tell": ["trueup tell", "trueup tell --retry-given-up"],
         "erase": ["trueup erase customer-000042", "trueup erase customer-000042 --execute"],
         "restored": [

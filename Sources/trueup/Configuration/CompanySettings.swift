@@ -128,25 +128,7 @@ extension CompanySettings {
                 file: file, line: nil, key: key, problem: "cannot be used with a store program",
                 suggestion: suggestion)
         }
-        guard case .program(var command) = try Self.source(path, file: file) else { return }
-        command.directory = directory
-        if let timeoutMilliseconds {
-            guard timeoutMilliseconds >= 1000 else {
-                throw ConfigurationError(
-                    file: file, line: nil, key: "store.timeout", problem: "must be at least 1s")
-            }
-            command.timeoutMilliseconds = timeoutMilliseconds
-        }
-        command.environment = ChildProcess.handedOn(environment)
-        for name in variables ?? [] {
-            guard let value = environment[name] else {
-                throw ConfigurationError(
-                    file: file, line: nil, key: "store.environment",
-                    problem: "names \(name), which is not set",
-                    suggestion: "set the variable for the job, or take its name out")
-            }
-            command.environment[name] = value
-        }
+        let command = try command(path, in: directory, file: file, environment: environment)
         switch books {
         case .server:
             throw ConfigurationError(
@@ -165,6 +147,43 @@ extension CompanySettings {
         booksPath = path
         mapping = .ofProgram(named: command.url)
         source = .program(command)
+    }
+
+    /// The program of a URL, as it is started for these settings.
+    ///
+    /// - Parameters:
+    ///   - url: Its `store.url`.
+    ///   - directory: The folder in which it is started.
+    ///   - file: The settings file, for errors.
+    ///   - environment: Of which it gets a part.
+    /// - Returns: The program.
+    /// - Throws: 78 where that cannot be.
+    func command(
+        _ url: String, in directory: String, file: String, environment: [String: String]
+    ) throws(ConfigurationError) -> ProgramCommand {
+        var command: ProgramCommand
+        do throws(ProgramCommand.Problem) {
+            command = try ProgramCommand(url: url)
+        } catch {
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.url", problem: error.problem,
+                suggestion: error.suggestion)
+        }
+        command.directory = directory
+        if let timeoutMilliseconds {
+            guard timeoutMilliseconds >= 1000 else {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.timeout", problem: "must be at least 1s")
+            }
+            command.timeoutMilliseconds = timeoutMilliseconds
+        }
+        command.environment = ChildProcess.handedOn(environment)
+        for name in variables ?? [] {
+            // Missed when the program is started: commands that only look need none.
+            if environment[name] == nil { command.missingVariable = name }
+            command.environment[name] = environment[name]
+        }
+        return command
     }
 
     /// Names the table of entitlements to the mapping, next to whose table it is.

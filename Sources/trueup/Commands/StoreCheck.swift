@@ -1,0 +1,129 @@
+package import ArgumentParser
+import FoundationEssentials
+import ProgramDatabase
+package import Subscriptions
+
+/// `trueup store-check`: the promises of a store program, tried against it.
+package struct StoreCheck: Verb {
+    package static let configuration = CommandConfiguration(
+        commandName: "store-check",
+        abstract: "Try whether a store program keeps the promises of its protocol.",
+        discussion: """
+            It starts the program, fills its table, changes rows, kills it between two lines and over writes, and \
+            prints one line for each promise of docs/store-programs.md. The program's table must be one that may be \
+            filled and emptied: its answer to hello confirms that with "scratch":true. It opens no database of \
+            trueup's and makes no call. The settings file is read only if it is there, for store.timeout and \
+            store.environment.
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The program as in store.url, for example \"program:./my-store --project scratch\".",
+            valueName: "program"))
+    var program: String
+
+    @Flag(help: "Confirms that the program's table may be filled and emptied.")
+    var scratch = false
+
+    @OptionGroup(title: "For every command") package var common: CommonOptions
+
+    package static let exitStatuses = CommandStatuses(
+        [CommandStatuses.anyCommand, [.config]],
+        [
+            .ok: "the program keeps every promise that was tried",
+            .data:
+                "it breaks one, cannot be started, or does not confirm that its table is scratch",
+        ])
+
+    package init() {}
+
+    package func validate() throws {
+        guard scratch else {
+            throw ValidationError(
+                "This command fills and empties the program's table. Give the program a table for that, and write "
+                    + "--scratch.")
+        }
+        guard ProgramCommand.isURL(program) else {
+            throw ValidationError("Name a program: \"program:./my-store --project scratch\".")
+        }
+    }
+
+    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let command = try command(in: invocation)
+        let (findings, holds) = try await onBackgroundThread { try Self.findings(on: command) }
+        guard !common.json else {
+            try invocation.show(
+                json: CanonicalJSON.object([
+                    "holds": .boolean(holds), "program": .string(command.url),
+                    "promises": .array(findings.map(Self.json)),
+                ]))
+            return holds ? .ok : .data
+        }
+        for finding in findings where !common.quiet || finding.outcome == .broken {
+            try invocation.show(Self.line(of: finding))
+        }
+        let broken = findings.count { $0.outcome == .broken }
+        try invocation.show(
+            holds
+                ? "The program keeps every promise that was tried."
+                : "The program breaks \(broken) of the \(findings.count) promises that were tried.")
+        return holds ? .ok : .data
+    }
+
+    private static func findings(
+        on command: ProgramCommand
+    ) throws -> (findings: [StoreContract.Finding], holds: Bool) {
+        let company: ProgramCompany
+        do throws(StoreError) {
+            company = try ProgramCompany(command, writes: true, isScratch: true)
+        } catch {
+            throw CommandFailure(.data, error.description)
+        }
+        defer { company.end() }
+        guard company.greeting.isScratch else {
+            throw CommandFailure(
+                .data,
+                "The store program \(command.name) does not confirm that its table may be filled and "
+                    + "emptied: its answer to `hello` has no \"scratch\":true. Nothing was written. "
+                    + "Start it for a table that holds nothing of value "
+                    + "(\(DocumentationPage.storePrograms)).")
+        }
+        var contract = StoreContract(company)
+        var findings: [StoreContract.Finding] = []
+        let holds = contract.holds { findings.append($0) }
+        return (findings, holds)
+    }
+
+    /// The program with the variables and the time that the settings give it, where there are
+    /// settings.
+    private func command(in invocation: Invocation) throws -> ProgramCommand {
+        let file = Settings.file(flag: common.config, environment: invocation.environment)
+        var company = CompanySettings()
+        var directory = "."
+        if common.config != nil || FileManager.default.fileExists(atPath: file) {
+            let settings = try Settings.load(
+                flag: common.config, environment: invocation.environment)
+            company.timeoutMilliseconds = settings.company.timeoutMilliseconds
+            company.variables = settings.company.variables
+            directory = settings.directory
+        }
+        return try company.command(
+            program, in: directory, file: file, environment: invocation.environment)
+    }
+
+    private static func line(of finding: StoreContract.Finding) -> String {
+        let outcome = finding.outcome.rawValue
+        let name =
+            finding.promise + String(repeating: " ", count: max(0, 44 - finding.promise.count))
+        let blank = String(repeating: " ", count: max(0, 10 - outcome.count))
+        return outcome + blank
+            + (finding.detail.isEmpty ? finding.promise : name + PlainText.of(finding.detail))
+    }
+
+    private static func json(_ finding: StoreContract.Finding) -> CanonicalJSON {
+        .object([
+            "promise": .string(finding.promise), "outcome": .string(finding.outcome.rawValue),
+            "detail": .string(finding.detail),
+        ])
+    }
+}
