@@ -12,7 +12,7 @@ enum HelpText {
     /// - Returns: The same parts in another order, with examples and exit statuses.
     static func whole(_ help: String) -> String {
         let parts = Part.parts(of: help)
-        guard let name = help.firstMatch(of: /USAGE: trueup ([a-z]+)/)?.1,
+        guard let name = help.firstMatch(of: /USAGE: trueup ([a-z-]+)/)?.1,
             let verb = TrueUp.verb(named: String(name))
         else { return ofProgram(parts) }
         return ofCommand(parts) + "\n\n" + CommandExamples.section(of: String(name))
