@@ -60,7 +60,8 @@ import trueup
             titles == [
                 "MOST USED", "SET UP", "RUN", "LOOK", "CONTROL", "PROVE", "INTEGRATE", "OPTIONS",
             ])
-        let names = help.matches(of: /(?m)^  ([a-z][a-z-]*)(?:, [a-z][a-z-]*)* +\S/).map { String($0.1) }
+        let names = help.matches(of: /(?m)^  ([a-z][a-z-]*)(?:, [a-z][a-z-]*)* +\S/)
+            .map { String($0.1) }
         #expect(Array(names.prefix(3)) == ["check", "run", "status"])
         #expect(Set(names) == Set(Self.verbs + ["help"]).subtracting(["help"]))
         #expect(names.count == Self.verbs.count + 3)
