@@ -252,7 +252,7 @@ extension ProgramGreeting {
         return key
     }
 
-    /// A value of ours; `nil` where it has not its column's form.
+    /// A value of trueup's; `nil` where it has not its column's form.
     private func value(_ value: JSONValue, in field: SubscriptionField) -> FieldValue? {
         guard !value.isNull else { return .null }
         switch field.form {

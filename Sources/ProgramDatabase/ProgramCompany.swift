@@ -227,7 +227,7 @@ extension ProgramCompany {
         }
     }
 
-    /// Starts the program anew, and requires that it keeps the same as before.
+    /// Starts the program again, and requires that it keeps the same as before.
     func restart(_ state: inout State) throws(StoreError) {
         state.process?.end(within: Self.grace)
         state.process = nil
@@ -542,7 +542,7 @@ extension ProgramCompany {
 
     /// Entries with higher numbers, in order.
     ///
-    /// After a write without an answer the program is started anew before it is asked.
+    /// After a write without an answer the program is started again before it is asked.
     ///
     /// - Parameters:
     ///   - number: The last number that is known.

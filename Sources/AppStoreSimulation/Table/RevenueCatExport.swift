@@ -74,7 +74,7 @@ struct RevenueCatExport {
                 Self.header.map { Self.field(line[$0] ?? "") }.joined(separator: ";")
             }
         }
-        // Another store's line, which is nobody's difference.
+        // A line of another store is not a difference.
         lines.append(
             Self.header.map {
                 ["store": "play_store", "store_transaction_id": "GPA.1234-5678"][$0] ?? ""
