@@ -120,6 +120,21 @@ import Testing
         #expect(later.coverage?.asked[.notification] == nil)
     }
 
+    @Test func `what the table lacks is found by the first, not by the sample of the second`()
+        async throws
+    {
+        let world = World(rows: 5)
+        // One customer's; a notification agrees with the row that is held.
+        world.say([World.stated(World.id(2)), World.stated(World.id(9))])
+        world.tell([World.notification("agrees", World.stated(World.id(2)))])
+        try await world.night("run-1", Self.delta())
+        #expect(world.apple.asked.contains(World.id(2)))
+        #expect(world.status(of: World.id(9)) == 1)
+        let second = try await world.night("run-2", after: 1, Self.delta(sample: 100))
+        #expect(second.coverage?.asked[.sample] == 6)
+        #expect(world.store.ledger.count == 1)
+    }
+
     @Test func `a notification that disagrees has Apple asked, and its word counts`() async throws {
         let world = World(rows: 5)
         try await world.night("run-1", Self.delta())

@@ -139,6 +139,11 @@ extension NotificationWindow {
 struct NotifiedSubscriptions {
     let context: RunContext
     let app: AppIdentity
+    /// Whether no run has read this app's history to its end yet.
+    ///
+    /// Apple's answer about a customer shows subscriptions that the table lacks, and a notification
+    /// does not. So a notification settles no row in such a run that was never checked.
+    let isFirstReading: Bool
 
     func sort(
         _ notifications: [RecordedNotification]
@@ -157,7 +162,7 @@ struct NotifiedSubscriptions {
             let row = held[id]
             if let row, Self.isPast(notification, for: row) { continue }
             if let row, let outcome = agreement(of: row, with: notification, policy: policy) {
-                settled.append(outcome)
+                if row.check != nil || !isFirstReading { settled.append(outcome) }
                 continue
             }
             pending.append(

@@ -36,7 +36,7 @@ struct RecoverStep {
             settings: context.job.recover, settleMilliseconds: context.job.policy.settleMilliseconds
         )
         let shortfall = plan.shortfall(of: app)
-        var outcome = try await sweep(plan.window, through: plan.readThrough)
+        var outcome = try await sweep(plan, isFirst: watermark == nil)
         if let problem = outcome.shortfall {
             outcome.shortfall = [shortfall, problem].compactMap(\.self).joined(separator: " ")
             return outcome
@@ -52,18 +52,16 @@ struct RecoverStep {
     }
 
     /// Reads the window, and records every page as it comes.
-    private func sweep(
-        _ window: NotificationWindow, through readThrough: Timestamp
-    ) async throws -> Outcome {
+    private func sweep(_ plan: RecoveryWindow, isFirst: Bool) async throws -> Outcome {
         guard let appStore = context.appStores[app] else {
             throw Inquirer.notConnected(app)
         }
         let (reading, unknowns) = await context.stop.interruptible { [self] in
             var reading = NotificationReading(
-                appStore: appStore, context: context, window: window)
+                appStore: appStore, context: context, window: plan.window)
             var unknowns: Set<UnknownValue> = []
             await reading.run { page throws in
-                try await record(page, through: readThrough)
+                try await record(page, through: plan.readThrough, isFirst: isFirst)
                 unknowns.formUnion(page.unknowns)
             }
             return (reading, unknowns)
@@ -93,7 +91,7 @@ struct RecoverStep {
     }
 
     private func record(
-        _ page: NotificationPage, through readThrough: Timestamp
+        _ page: NotificationPage, through readThrough: Timestamp, isFirst: Bool
     ) async throws {
         context.tally.note(rejected: page.rejected)
         context.tally.note(
@@ -128,7 +126,8 @@ struct RecoverStep {
         var recorded = RecordedPage(
             fresh: fresh, findings: found, traced: traced,
             intoInbox: context.header.worksOffQueue)
-        let questions = NotifiedSubscriptions(context: context, app: app)
+        let questions = NotifiedSubscriptions(
+            context: context, app: app, isFirstReading: isFirst)
         (recorded.settled, recorded.pending) = try await questions.sort(fresh)
         recorded.purchases = try await NotifiedPurchases(context: context, app: app)
             .outcomes(of: fresh, knowing: page.notifications)
