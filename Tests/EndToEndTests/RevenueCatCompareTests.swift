@@ -41,6 +41,13 @@ import Testing
         return place
     }
 
+    /// A workplace without a row.
+    private func emptyPlace() throws -> Workplace {
+        let place = try Workplace(on: try #require(Self.simulator))
+        try #require(place.run("init").status == 0)
+        return place
+    }
+
     /// A catalogue in which every product of the export grants what the export says.
     private func addCatalogue(to place: Workplace) throws {
         let products = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
@@ -68,6 +75,96 @@ import Testing
         try #require(try summary(result)["not_compared"] as? [String: Int])
     }
 
+    private func planted() throws -> [Planted] {
+        let path = URL(fileURLWithPath: file).deletingLastPathComponent()
+            .appendingPathComponent("planted.json")
+        return try JSONDecoder().decode([Planted].self, from: Data(contentsOf: path))
+    }
+
+    private func found(in place: Workplace) throws -> [Planted] {
+        try place.folder.text("reports/compare/latest/differences.jsonl").split(separator: "\n")
+            .map { try JSONDecoder().decode(Planted.self, from: Data($0.utf8)) }
+    }
+
+    /// The calls that are noted beside the database.
+    private func notedCalls(of place: Workplace) throws -> Int {
+        try place.folder.text("trueup.sqlite-calls").split(separator: "\n")
+            .reduce(0) { $0 + (Int($1.split(separator: " ")[1]) ?? 0) }
+    }
+
+    @Test(arguments: [true, false])
+    func `finds the same by asking Apple, whether the ids are stored or not`(
+        imports: Bool
+    ) throws {
+        let place = try imports ? place(runs: false) : emptyPlace()
+        try addCatalogue(to: place)
+        let database = place.folder.url.appendingPathComponent("trueup.sqlite")
+        let before = try SHA256.hash(data: Data(contentsOf: database))
+        let compared = try place.run("compare", "revenuecat", file, "--ask", "--json")
+        #expect(compared.status == 2, "\(compared.output)\(compared.errors)")
+        #expect(try SHA256.hash(data: Data(contentsOf: database)) == before)
+        // A subscription that is neither stored nor in the files is unknown to everyone.
+        let found = Set(try found(in: place))
+        let planted = Set(try planted())
+        let unseen = planted.subtracting(found)
+        #expect(found.isSubset(of: planted), "\(found.subtracting(planted))")
+        #expect(unseen.allSatisfy { $0.kind == "revenuecat_missing" }, "\(unseen)")
+        #expect(imports ? unseen.isEmpty : true)
+        #expect(try totals(compared)["not_compared"] == 1)
+        let notes = try #require(try summary(compared)["notes"] as? [String])
+        let sentence = try #require(notes.first { $0.contains("were checked with Apple") })
+        let calls = try notedCalls(of: place)
+        #expect(calls > 0)
+        #expect(sentence.contains("in \(calls.formatted()) calls"), "\(sentence) \(calls)")
+        // Each difference in a value rests on a payload that Apple signed.
+        let lines = try place.folder.text("reports/compare/latest/differences.jsonl")
+            .split(separator: "\n")
+        let unproven = lines.filter { !$0.contains("evidence\":\"") }
+        #expect(unproven.allSatisfy { $0.contains("revenuecat_unknown") }, "\(unproven)")
+        let root = place.simulator.ready.rootFile
+        let verify = ["verify", "reports/compare", "--trusted-root", root]
+        let intact = try place.run(verify)
+        #expect(intact.status == 0, "\(intact.output)")
+        // What was asked counts for the next run.
+        let other = try place.run("compare", "revenuecat", file, "--ask", "--json")
+        #expect(other.status == 2)
+        #expect(try notedCalls(of: place) == 2 * calls)
+    }
+
+    @Test func `waits where the share of the quota is used up, and says until when`() throws {
+        let place = try place(runs: false)
+        let now = Int(Date().timeIntervalSince1970)
+        let app = place.simulator.ready.bundleID
+        let full = "\(now - now % 5) 1000000000 \(app) Production subscription_statuses\n"
+        try place.folder.write(full, to: "trueup.sqlite-calls")
+        let waiting = try place.start("compare", "revenuecat", file, "--ask")
+        Thread.sleep(forTimeInterval: 8)
+        #expect(waiting.process.isRunning)
+        waiting.send(signal: SIGTERM)
+        let ended = waiting.wait()
+        #expect(ended.errors.contains("until"), "\(ended.errors)")
+        #expect(try place.folder.text("trueup.sqlite-calls") == full)
+    }
+
+    @Test func `names a payload that Apple did not sign, or that is about another subscription`()
+        throws
+    {
+        let place = try place(runs: false)
+        #expect(try place.run("compare", "revenuecat", file, "--ask").status == 2)
+        let path = "reports/compare/latest/differences.jsonl"
+        let lines = try place.folder.text(path).split(separator: "\n").map(String.init)
+        let digests = lines.compactMap { $0.firstMatch(of: /"evidence":"([0-9a-f]{64})"/)?.1 }
+        let (first, other) = (try #require(digests.first), try #require(digests.last))
+        try #require(first != other)
+        let swapped = lines.map { $0.replacing(first, with: other) }.joined(separator: "\n")
+        try place.folder.write(swapped + "\n", to: path)
+        let root = place.simulator.ready.rootFile
+        let verify = ["verify", "reports/compare", "--trusted-root", root]
+        let tampered = try place.run(verify)
+        #expect(tampered.status == 7)
+        #expect(tampered.output.contains("is about the subscription"), "\(tampered.output)")
+    }
+
     @Test func `finds every planted difference and invents none`() throws {
         let place = try place()
         try addCatalogue(to: place)
@@ -76,15 +173,9 @@ import Testing
         let compared = try place.run("compare", "revenuecat", file, "--json")
         #expect(compared.status == 2, "\(compared.errors)")
         #expect(try SHA256.hash(data: Data(contentsOf: database)) == before)
-        let planted = try JSONDecoder().decode(
-            [Planted].self,
-            from: Data(
-                contentsOf: URL(fileURLWithPath: file).deletingLastPathComponent()
-                    .appendingPathComponent("planted.json")))
+        let planted = try planted()
         #expect(Set(planted.map(\.kind)).count == 13)
-        let found = try place.folder.text("reports/compare/latest/differences.jsonl")
-            .split(separator: "\n")
-            .map { try JSONDecoder().decode(Planted.self, from: Data($0.utf8)) }
+        let found = try found(in: place)
         #expect(Set(found) == Set(planted))
         #expect(found.count == planted.count)
         let totals = try totals(compared)
@@ -108,11 +199,12 @@ import Testing
         for _ in 0..<2 {
             #expect(try place.run("compare", "revenuecat", file).status == 2)
         }
-        let intact = try place.run("verify", "reports/compare")
+        let root = place.simulator.ready.rootFile
+        let verify = ["verify", "reports/compare", "--trusted-root", root]
+        let intact = try place.run(verify)
         #expect(intact.status == 0, "\(intact.output)")
         #expect(intact.output.contains("INTACT: 2 runs"), "\(intact.output)")
         // The chain of runs is not concerned.
-        let root = place.simulator.ready.rootFile
         let runs = try place.run("verify", "reports", "--trusted-root", root)
         #expect(runs.status == 0, "\(runs.output)")
         #expect(!runs.output.contains("compare"), "\(runs.output)")
@@ -120,11 +212,11 @@ import Testing
         let whole = try place.folder.text(path)
         let cut = whole.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n"
         try place.folder.write(cut, to: path)
-        let tampered = try place.run("verify", "reports/compare")
+        let tampered = try place.run(verify)
         #expect(tampered.status == 7)
         #expect(tampered.output.contains("its counts are not what"), "\(tampered.output)")
         try place.folder.write(whole, to: path)
-        #expect(try place.run("verify", "reports/compare").status == 0)
+        #expect(try place.run(verify).status == 0)
     }
 
     @Test func `does not compare what has no fresh statement`() throws {

@@ -47,22 +47,40 @@ package struct AppleTransaction: Hashable, Sendable {
         currency = period.currency
     }
 
-    /// The facts of a stored row about its latest transaction.
+    /// The facts of a stored row about its latest transaction, with the state.
     package init(_ row: LocalSubscription) {
         self.init(environment: row.key.environment)
         productID = row.productID
         expiresDate = row.expiresDate
         revocationDate = row.revocationDate
         ownership = row.inAppOwnershipType
+        current = row.status.map { status in
+            Current(
+                status: SubscriptionStatus(rawValue: status),
+                gracePeriodExpiresDate: row.gracePeriodExpiresDate,
+                renews: row.autoRenewStatus.map { $0 == 1 })
+        }
     }
 
-    /// Adds the state of the subscription.
-    package mutating func addState(of row: LocalSubscription) {
-        guard let status = row.status else { return }
+    /// The facts of a transaction in an answer of Apple's.
+    package init(_ transaction: SignedTransaction, environment: String) {
+        self.init(environment: environment)
+        productID = transaction.productID
+        purchaseDate = transaction.purchaseDate
+        expiresDate = transaction.expiresDate
+        revocationDate = transaction.revocationDate
+        ownership = transaction.inAppOwnershipType
+        price = transaction.price
+        currency = transaction.currency
+    }
+
+    /// The facts of an answer about the latest transaction, with the state.
+    package init(_ stated: StatedSubscription, environment: String) {
+        self.init(stated.transaction, environment: environment)
         current = Current(
-            status: SubscriptionStatus(rawValue: status),
-            gracePeriodExpiresDate: row.gracePeriodExpiresDate,
-            renews: row.autoRenewStatus.map { $0 == 1 })
+            status: stated.status,
+            gracePeriodExpiresDate: stated.renewal.gracePeriodExpiresDate,
+            renews: stated.renewal.autoRenewStatus.map { $0 == 1 })
     }
 
     /// When access ends, as it follows from the signed dates.

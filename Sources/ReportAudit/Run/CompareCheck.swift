@@ -2,7 +2,7 @@ import JSONWebSignature
 import Subscriptions
 
 /// Checks the report of a comparison: that its totals tie out with each other, with the list of
-/// differences and with the manifest.
+/// differences and with the manifest, and that Apple signed what the differences rest on.
 struct CompareCheck {
     static let folderName = "compare"
     static let lineFile = "differences.jsonl"
@@ -15,6 +15,7 @@ struct CompareCheck {
     private static let onlyTheirs = "_unknown"
 
     let manifest: ManifestRecord
+    let trust: AuditTrust
     let report: (_ file: String, _ line: Int?, _ text: String) -> Void
 
     private struct Counts {
@@ -26,10 +27,11 @@ struct CompareCheck {
     }
 
     /// - Returns: How many differences the list has.
-    func check(folder: String) -> Int {
+    func check(folder: String) async -> Int {
         var counts = Counts()
         do throws(UnreadableFile) {
-            counts = try count(folder + "/" + Self.lineFile)
+            let evidence = try evidence(folder)
+            counts = try await count(folder + "/" + Self.lineFile, evidence)
         } catch {
             report(Self.lineFile, nil, error.reason)
         }
@@ -57,7 +59,50 @@ struct CompareCheck {
         return Int(counts.differences)
     }
 
-    private func count(_ path: String) throws(UnreadableFile) -> Counts {
+    private func evidence(_ folder: String) throws(UnreadableFile) -> EvidenceFile {
+        let checked = try EvidenceFile.check(folder: folder, endOfRun: nil) {
+            report(EvidenceFile.name, $0, $1)
+        }
+        return try EvidenceFile(
+            folder: folder, guide: checked.guide,
+            verifier: EvidenceVerifier(trust: trust, manifest: manifest))
+    }
+
+    /// Checks that Apple signed the payload that a difference names, about its subscription.
+    private func check(
+        _ record: JSONRecord, _ line: Int, by evidence: EvidenceFile
+    ) async {
+        guard let digest = record.text("evidence") else { return }
+        let app = manifest.apps.first {
+            $0.identity.bundleID == record.text("bundle_id")
+                && $0.identity.environment.rawValue == record.text("environment")
+        }
+        guard let app else {
+            return report(Self.lineFile, line, "its app is none of manifest.json")
+        }
+        do throws(UnreadableFile) {
+            let subscription: String? =
+                switch try await evidence.statement(of: digest, for: app) {
+                case .transaction(let signed): signed.originalTransactionID
+                case .renewal(let signed): signed.originalTransactionID
+                case .notification(let signed): signed.originalTransactionID
+                case .foreign(let other): other.originalTransactionID.map { "another app's " + $0 }
+                case .erased: record.text("original_transaction_id")
+                }
+            if subscription != record.text("original_transaction_id") {
+                report(
+                    Self.lineFile, line,
+                    "its evidence \(digest) is about the subscription \(subscription ?? "of no id")"
+                )
+            }
+        } catch {
+            report(Self.lineFile, line, error.reason)
+        }
+    }
+
+    private func count(
+        _ path: String, _ evidence: EvidenceFile
+    ) async throws(UnreadableFile) -> Counts {
         let lines = try LineFile(path)
         var counts = Counts()
         var last: [String?] = []
@@ -68,6 +113,7 @@ struct CompareCheck {
                 continue
             }
             counts.byKind[kind, default: 0] += 1
+            await check(record, lines.lineNumber, by: evidence)
             guard !kind.hasSuffix(Self.aboutNoLine) else {
                 counts.onlyApple += 1
                 continue

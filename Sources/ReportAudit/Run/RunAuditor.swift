@@ -74,8 +74,9 @@ struct RunAuditor {
     ) async {
         guard !manifest.isCompare else {
             trail.skip(toHead: manifest.ledgerHead)
-            audit.findings = CompareCheck(manifest: manifest) { problems.add($0, line: $1, $2) }
-                .check(folder: path)
+            audit.findings = await CompareCheck(manifest: manifest, trust: trust) {
+                problems.add($0, line: $1, $2)
+            }.check(folder: path)
             return
         }
         let verifier = EvidenceVerifier(trust: trust, manifest: manifest)

@@ -26,12 +26,14 @@ package struct CompareReport {
     /// - Parameters:
     ///   - folder: The folder that was begun.
     ///   - differences: Hands over what differs.
+    ///   - evidence: Hands over the signed payloads on which the differences rest, by digest.
     ///   - removeDraft: Removes what is in the folder and no part of the report.
     /// - Returns: The path of the published folder.
     /// - Throws: `ReportError`, or what `differences` throws.
     package func finish(
         _ folder: ReportFolder,
         differences: (_ body: (CompareDifference) throws -> Void) throws -> Void,
+        evidence: (_ body: (ReportedEvidence) throws -> Void) throws -> Void,
         removeDraft: () -> Void
     ) throws -> String {
         let index = try RunIndex.read(in: folder.directory)
@@ -50,10 +52,17 @@ package struct CompareReport {
             try csv.append { Self.table.appendCSV(difference, to: &$0) }
             examples.take(difference)
         }
+        let notice = context.trustedRoots.notice
+        var payloads = try OutputFile(
+            creating: folder.partialPath + "/" + ReportFile.evidence.name, mayBePacked: true)
+        try evidence { one in
+            try payloads.append { one.append(notice: notice, to: &$0) }
+        }
         removeDraft()
         let page = ComparePage(summary: summary, examples: examples).document
         let seals = [
             try lines.close(named: Self.lineFile), try csv.close(named: Self.csvFile),
+            try payloads.close(named: ReportFile.evidence.name),
             try folder.create(Self.summaryFile, holding: json.indented),
             try folder.create(
                 Self.pageFile, holding: String(decoding: page, as: UTF8.self)),
@@ -275,6 +284,7 @@ enum CompareWords {
         case .superseded: "a newer line is about the same transaction"
         case .neverChecked: "trueup has stored nothing that Apple signed about the subscription"
         case .statementOld: "Apple's stored statement is older than --fresh allows"
+        case .notFound: "Apple does not find the id; only runs on several days confirm that"
         case .rowChanged: "the stored row is no longer what Apple signed"
         case .lineNewer: "the line was changed after Apple signed the stored statement"
         case .periodNotStored:

@@ -134,7 +134,7 @@ extension ReportFile {
 
 extension ReportedEvidence {
     /// One line; a tombstone says when and why instead of what.
-    fileprivate func append(notice: String?, to bytes: inout [UInt8]) {
+    func append(notice: String?, to bytes: inout [UInt8]) {
         let digest: EvidenceDigest
         switch self {
         case .payload(let payload):

@@ -2,7 +2,8 @@ import Foundation
 import GRDB
 package import Subscriptions
 
-/// The working file of a comparison: the lines of the third party, then what differs.
+/// The working file of a comparison: the lines of the third party, Apple's answers about them, then
+/// what differs.
 ///
 /// It keeps memory flat, however many lines there are. It belongs to one command, lies in the
 /// unfinished report folder and is deleted before the report is sealed.
@@ -22,8 +23,8 @@ package final class CompareScratch: Sendable {
                             kind TEXT NOT NULL, bundle_id TEXT, environment TEXT,
                             original_transaction_id TEXT, transaction_id TEXT, customer_id TEXT,
                             field TEXT, theirs, theirs_is_time INTEGER NOT NULL, apple,
-                            apple_is_time INTEGER NOT NULL, direction TEXT NOT NULL, evidence TEXT)
-                        """)
+                            apple_is_time INTEGER NOT NULL, direction TEXT NOT NULL, evidence TEXT);
+                        """ + Self.answerTables)
             }
         } catch {
             throw StoreError(error, doing: "making the working file of the comparison")

@@ -12,16 +12,19 @@ package struct RevenueCatPolicy: Sendable {
     package var rules: [RevenueCatRule]
     /// On how many days Apple must have said that it does not know an id.
     package var notFoundConfirmations: Int
+    /// Whether Apple is asked about lines without a fresh statement.
+    package var asks: Bool
 
     package init(
         now: Timestamp, freshMilliseconds: Int64, catalogue: ProductCatalogue?,
-        rules: [RevenueCatRule], notFoundConfirmations: Int
+        rules: [RevenueCatRule], notFoundConfirmations: Int, asks: Bool
     ) {
         self.now = now
         self.freshMilliseconds = freshMilliseconds
         self.catalogue = catalogue
         self.rules = rules
         self.notFoundConfirmations = notFoundConfirmations
+        self.asks = asks
     }
 }
 
@@ -130,56 +133,125 @@ extension SQLiteStore {
     }
 }
 
-/// One stored subscription while its lines are compared.
+/// One subscription while its lines are compared: as it is stored, or as Apple answered.
 private struct MergedSubscription {
-    let row: LocalSubscription
-    let check: CheckRecord?
+    let key: SubscriptionKey
+    var customerID: String?
+    /// When Apple signed the statement about it.
+    let signed: Timestamp?
+    /// Whether the row holds what Apple signed when it was checked last.
+    let isAgreed: Bool
+    /// On how many days Apple did not find it.
     let absentDays: Int?
-    private let history: PeriodsDigest?
+    let latestID: String?
+    /// The latest transaction, with the state.
+    let latest: AppleTransaction
+    let isAsked: Bool
 
-    /// By transaction id; `nil` where Apple's history of the subscription is not stored as a whole.
-    private(set) var periods: [String: LocalTransaction]?
+    /// By transaction id; `nil` where not all transactions of the subscription are known.
+    private(set) var periods: [String: AppleTransaction]?
+    private let history: History
     private var isRead = false
     private var seen: Set<String> = []
 
-    /// Reads `RevenueCatMerge.stored`.
-    init(_ row: Row) {
-        self.row = LocalSubscription(row)
+    private enum History {
+        case unknown
+        case stored(PeriodsDigest)
+        case asked
+    }
+
+    /// Reads a row of `RevenueCatMerge.stored`.
+    init(stored row: Row) {
+        let local = LocalSubscription(row)
         let next = LocalSubscription.columnCount
-        check = CheckRecord(row, at: next)
+        let check = CheckRecord(row, at: next)
+        key = local.key
+        customerID = local.customerID
+        signed = check?.check.signedDate
+        isAgreed = local.unreadable.isEmpty && check?.check.values == ValuesDigest(of: local)
         absentDays = row.number(at: next + CheckRecord.columns.count)
+        latestID = local.latestTransactionID
+        latest = AppleTransaction(local)
+        isAsked = false
         if let count = row.number(at: next + CheckRecord.columns.count + 1),
             let digest = row.text(at: next + CheckRecord.columns.count + 2)
         {
-            history = PeriodsDigest(periods: count, sha256: digest)
+            history = .stored(PeriodsDigest(periods: count, sha256: digest))
         } else {
-            history = nil
+            history = .unknown
         }
     }
 
-    /// Whether the row holds what Apple signed when it was checked last.
-    var isAgreed: Bool {
-        row.unreadable.isEmpty && check?.check.values == ValuesDigest(of: row)
+    /// Reads a row of `RevenueCatMerge.asked`.
+    init(asked row: Row) {
+        var columns = RowColumns(row)
+        let id = columns.requiredText()
+        key = SubscriptionKey(
+            bundleID: columns.requiredText(), environment: columns.requiredText(),
+            originalTransactionID: id)
+        latestID = columns.text()
+        latest = CompareScratch.transaction(row, environment: key.environment)
+        var ending = RowColumns(row, at: CompareScratch.signedColumns)
+        signed = ending.time()
+        history = ending.flag() ? .asked : .unknown
+        isAgreed = true
+        absentDays = nil
+        isAsked = true
     }
 
-    mutating func readPeriods(_ db: Database) throws {
+    mutating func readPeriods(_ db: Database, _ scratch: Database) throws {
         guard !isRead else { return }
         isRead = true
-        guard let history else { return }
-        let stored = try StoredSubscriptions(db: db).periods(of: row.key)
-        guard PeriodsDigest(stored) == history else { return }
-        periods = Dictionary(stored.map { ($0.key.transactionID, $0) }) { first, _ in first }
+        switch history {
+        case .unknown: break
+        case .stored(let digest):
+            let stored = try StoredSubscriptions(db: db).periods(of: key)
+            guard PeriodsDigest(stored) == digest else { return }
+            periods = Dictionary(
+                stored.map { ($0.key.transactionID, AppleTransaction($0)) }
+            ) { first, _ in first }
+        case .asked:
+            let statement = try scratch.cachedStatement(
+                sql: """
+                    SELECT * FROM compare_signed
+                    WHERE bundle_id = ? AND environment = ? AND original_id = ?
+                    """)
+            let rows = try Row.fetchCursor(statement, arguments: key.arguments)
+            var read: [String: AppleTransaction] = [:]
+            while let row = try rows.next() {
+                read[row.requiredText(at: 3)] = CompareScratch.transaction(
+                    row, environment: key.environment)
+            }
+            periods = read
+        }
+    }
+
+    /// The signed facts of one of its transactions, as far as they are known.
+    func transaction(_ id: String) -> AppleTransaction? {
+        guard id == latestID else { return periods?[id] }
+        var apple = periods?[id] ?? latest
+        apple.current = latest.current
+        return apple
     }
 
     /// Notes a transaction of the subscription that a line is about; others are not kept.
     mutating func note(_ id: String) {
-        if periods?[id] != nil || id == row.latestTransactionID { seen.insert(id) }
+        if periods?[id] != nil || id == latestID { seen.insert(id) }
     }
 
     func isMissing(_ id: String) -> Bool { !seen.contains(id) }
+
+    /// Whether it comes before another in the order of original transaction id, app, environment.
+    func precedes(_ other: MergedSubscription) -> Bool {
+        for path in [\SubscriptionKey.originalTransactionID, \.bundleID, \.environment] {
+            let (own, others) = (key[keyPath: path], other.key[keyPath: path])
+            if own != others { return own.utf8.lexicographicallyPrecedes(others.utf8) }
+        }
+        return false
+    }
 }
 
-/// Goes through lines and stored subscriptions side by side.
+/// Goes through lines, stored subscriptions and Apple's answers side by side.
 private struct RevenueCatMerge {
     /// The result for one line.
     private enum Verdict {
@@ -212,19 +284,32 @@ private struct RevenueCatMerge {
         """
     }
 
+    /// Every subscription of an answer with its latest transaction, in the same order.
+    private static let asked = """
+        SELECT s.*, a.signed, a.has_history FROM compare_asked AS a
+        JOIN compare_signed AS s ON s.original_id = a.original_id AND s.bundle_id = a.bundle_id
+            AND s.environment = a.environment AND s.transaction_id = a.latest_id
+        ORDER BY a.original_id, a.bundle_id, a.environment
+        """
+
     let db: Database
     let newest: Timestamp
     let policy: RevenueCatPolicy
     private let lineRows: RowCursor
-    private let subscriptionRows: RowCursor
+    private let storedRows: RowCursor
+    private let askedRows: RowCursor
     private let lines: Database
     private var writer: DifferenceWriter
     private var line: RevenueCatLine?
+    private var storedOne: MergedSubscription?
+    private var askedOne: MergedSubscription?
     private var subscription: MergedSubscription?
     private var totals = CompareTotals()
     /// How many transactions of each app no line is about, and the apps that lines name.
     private var missing: [AppRowsKey: Int] = [:]
     private var named: Set<AppRowsKey> = []
+    /// The apps with rows about which no line is, and about which Apple is to be asked.
+    private var unsigned: Set<AppRowsKey> = []
 
     private struct AppRowsKey: Hashable {
         let bundleID: String
@@ -242,18 +327,21 @@ private struct RevenueCatMerge {
         self.newest = min(newest, policy.now)
         self.policy = policy
         lineRows = try Row.fetchCursor(lines, sql: Self.ordered)
-        subscriptionRows = try Row.fetchCursor(db, sql: try Self.stored(db))
+        storedRows = try Row.fetchCursor(db, sql: try Self.stored(db))
+        askedRows = try Row.fetchCursor(lines, sql: Self.asked)
         writer = try DifferenceWriter(lines)
     }
 
     mutating func run() throws -> (totals: CompareTotals, absentApps: [String]) {
         try nextLine()
+        storedOne = try storedRows.next().map(MergedSubscription.init(stored:))
+        askedOne = try askedRows.next().map(MergedSubscription.init(asked:))
         try nextSubscription()
         while line != nil || subscription != nil {
             if let line, subscription.map({ Self.precedes(line, $0) }) ?? true {
-                try settle(verdict(of: line, [], nil), line, nil)
+                try settle(try verdict(of: line, [], nil), line, nil)
                 try nextLine()
-            } else if let id = subscription?.row.key.originalTransactionID {
+            } else if let id = subscription?.key.originalTransactionID {
                 try compare(id)
             }
         }
@@ -262,27 +350,27 @@ private struct RevenueCatMerge {
 
     private static func precedes(_ line: RevenueCatLine, _ stored: MergedSubscription) -> Bool {
         line.originalTransactionID.utf8.lexicographicallyPrecedes(
-            stored.row.key.originalTransactionID.utf8)
+            stored.key.originalTransactionID.utf8)
     }
 
     /// Compares all lines of one original transaction id with the rows of that id: one of each app
     /// and environment at most.
     private mutating func compare(_ id: String) throws {
         var candidates: [MergedSubscription] = []
-        while let next = subscription, next.row.key.originalTransactionID == id {
+        while let next = subscription, next.key.originalTransactionID == id {
             candidates.append(next)
             try nextSubscription()
         }
         while let line, line.originalTransactionID == id {
             let place = Self.place(of: line, among: candidates)
-            try candidates[place].readPeriods(db)
+            try candidates[place].readPeriods(db, lines)
             candidates[place].note(line.transactionID)
-            named.insert(AppRowsKey(candidates[place].row.key))
-            try settle(verdict(of: line, candidates, place), line, candidates[place])
+            named.insert(AppRowsKey(candidates[place].key))
+            try settle(try verdict(of: line, candidates, place), line, candidates[place])
             try nextLine()
         }
         for place in candidates.indices {
-            try candidates[place].readPeriods(db)
+            try candidates[place].readPeriods(db, lines)
             try addMissing(of: candidates[place])
         }
     }
@@ -293,7 +381,7 @@ private struct RevenueCatMerge {
         let wanted =
             line.isSandbox == true
             ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue
-        return candidates.firstIndex { $0.row.key.environment == wanted } ?? 0
+        return candidates.firstIndex { $0.key.environment == wanted } ?? 0
     }
 
     private mutating func nextLine() throws {
@@ -308,50 +396,82 @@ private struct RevenueCatMerge {
         }
     }
 
+    /// Of a row and an answer about it, what Apple signed later counts.
     private mutating func nextSubscription() throws {
-        subscription = try subscriptionRows.next().map(MergedSubscription.init)
+        let (stored, asked) = (storedOne, askedOne)
+        let takesStored = stored.map { one in asked.map { !$0.precedes(one) } ?? true } ?? false
+        let takesAsked = asked.map { one in stored.map { !$0.precedes(one) } ?? true } ?? false
+        if takesStored { storedOne = try storedRows.next().map(MergedSubscription.init(stored:)) }
+        if takesAsked { askedOne = try askedRows.next().map(MergedSubscription.init(asked:)) }
+        subscription = takesAsked ? asked : stored
+        guard takesStored, takesAsked, let stored else { return }
+        subscription?.customerID = stored.customerID
+        if let signed = stored.signed, let answer = asked?.signed, signed > answer {
+            subscription = stored
+        }
     }
 
     // MARK: One line
 
     private func verdict(
         of line: RevenueCatLine, _ candidates: [MergedSubscription], _ place: Int?
-    ) -> Verdict {
+    ) throws -> Verdict {
         guard line.isAutoRenewable != false else { return .notCompared(.oneTimePurchase) }
-        guard let place else { return .notCompared(.neverChecked) }
+        guard let place else { return .notCompared(try wanting(.neverChecked, line)) }
         let stored = candidates[place]
-        if let days = stored.absentDays {
-            guard days >= policy.notFoundConfirmations else { return .notCompared(.neverChecked) }
+        if let days = stored.absentDays, days >= policy.notFoundConfirmations {
             return .onlyTheirs(unknown(line))
         }
-        guard let signed = stored.check?.check.signedDate else {
-            return .notCompared(.neverChecked)
-        }
-        guard stored.isAgreed else { return .notCompared(.rowChanged) }
-        guard signed >= policy.now.adding(milliseconds: -policy.freshMilliseconds) else {
-            return .notCompared(.statementOld)
-        }
-        let isLatest = line.transactionID == stored.row.latestTransactionID
         var apple: AppleTransaction
-        if let period = stored.periods?[line.transactionID] {
-            apple = AppleTransaction(period)
-        } else if isLatest {
-            apple = AppleTransaction(stored.row)
-        } else if line.startTime.map({ $0 > signed }) ?? false {
-            return .notCompared(.lineNewer)
-        } else if stored.periods != nil {
-            return .onlyTheirs(unknown(line))
-        } else {
-            return .notCompared(.periodNotStored)
+        switch state(of: line, in: stored) {
+        case .known(let known): apple = known
+        case .unknown: return .onlyTheirs(unknown(line))
+        case .wanting(let reason): return .notCompared(try wanting(reason, line, candidates))
         }
-        if isLatest { apple.addState(of: stored.row) }
         apple.entitlements = apple.productID.flatMap { policy.catalogue?.products[$0] }.map {
             $0.grants.sorted().joined(separator: ",")
         }
         let found = RevenueCatRule.differences(of: line, from: apple, by: policy.rules)
         guard !found.isEmpty else { return .matched }
-        if let updated = line.updatedAt, updated > signed { return .notCompared(.lineNewer) }
+        if let updated = line.updatedAt, stored.signed.map({ updated > $0 }) ?? false {
+            return .notCompared(try wanting(.lineNewer, line, candidates))
+        }
         return .different(found)
+    }
+
+    /// The signed facts about a line's transaction, as far as they are known.
+    private enum Knowledge {
+        case known(AppleTransaction)
+        /// Apple's complete history lacks the transaction.
+        case unknown
+        case wanting(NotComparedReason)
+    }
+
+    private func state(of line: RevenueCatLine, in stored: MergedSubscription) -> Knowledge {
+        guard stored.absentDays == nil, let signed = stored.signed else {
+            return .wanting(.neverChecked)
+        }
+        guard stored.isAgreed else { return .wanting(.rowChanged) }
+        guard signed >= policy.now.adding(milliseconds: -policy.freshMilliseconds) else {
+            return .wanting(.statementOld)
+        }
+        if let apple = stored.transaction(line.transactionID) { return .known(apple) }
+        if line.startTime.map({ $0 > signed }) ?? false { return .wanting(.lineNewer) }
+        return stored.periods == nil ? .wanting(.periodNotStored) : .unknown
+    }
+
+    /// Notes that Apple is to be asked about a line's subscription; returns the reason, or that
+    /// Apple was asked and did not find it.
+    private func wanting(
+        _ reason: NotComparedReason, _ line: RevenueCatLine, _ stored: [MergedSubscription] = []
+    ) throws -> NotComparedReason {
+        guard policy.asks else { return reason }
+        try CompareScratch.want(
+            line.originalTransactionID, of: stored.map(\.key), isMissing: false, lines)
+        let isAbsent = try lines.cachedStatement(
+            sql: "SELECT 1 FROM compare_absent WHERE original_id = ?")
+        return try Int.fetchOne(isAbsent, arguments: [line.originalTransactionID]) == nil
+            ? reason : .notFound
     }
 
     private func unknown(_ line: RevenueCatLine) -> CompareDifference {
@@ -383,69 +503,97 @@ private struct RevenueCatMerge {
         _ found: CompareDifference, _ line: RevenueCatLine, _ stored: MergedSubscription?
     ) throws {
         var difference = found
-        difference.bundleID = stored?.row.key.bundleID
-        difference.environment = stored?.row.key.environment
+        difference.bundleID = stored?.key.bundleID
+        difference.environment = stored?.key.environment
         difference.originalTransactionID = line.originalTransactionID
         difference.transactionID = line.transactionID
-        difference.customerID = line.customerID ?? stored?.row.customerID
+        difference.customerID = line.customerID ?? stored?.customerID
         if let stored, difference.kind != .revenueCatUnknown {
-            let isPeriod = stored.periods?[line.transactionID] != nil
             difference.evidence = try evidence(
-                of: stored.row.key, transactionID: isPeriod ? line.transactionID : nil)
+                of: stored, transactionID: line.transactionID,
+                isAboutState: Self.aboutState.contains(difference.kind))
         }
         try writer.add(difference)
     }
 
-    /// The payload of the newest correction of the row, or of the period.
+    /// The kinds that concern the renewal info, and not the transaction.
+    private static let aboutState: Set<CompareKind> = [
+        .revenueCatGrace, .revenueCatBillingIssue, .revenueCatRenewal,
+    ]
+
+    /// The payload of the answer or, of what is stored, of the newest correction.
     private func evidence(
-        of key: SubscriptionKey, transactionID: String?
+        of stored: MergedSubscription, transactionID: String, isAboutState: Bool
     ) throws -> EvidenceDigest? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT evidence FROM trueup_ledger
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
-                """)
-        return try String.fetchOne(statement, arguments: key.arguments + [transactionID])
-            .map(EvidenceDigest.init(hexadecimal:))
+        let digest: String?
+        if stored.isAsked {
+            let statement = try lines.cachedStatement(
+                sql: """
+                    SELECT iif(?, ifnull(renewal, evidence), evidence) FROM compare_signed
+                    WHERE bundle_id = ? AND environment = ? AND original_id = ?
+                        AND transaction_id = ?
+                    """)
+            digest = try String.fetchOne(
+                statement,
+                arguments: [isAboutState] + stored.key.arguments + [transactionID])
+        } else {
+            let isPeriod = stored.periods?[transactionID] != nil
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT evidence FROM trueup_ledger
+                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                        AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
+                    """)
+            digest = try String.fetchOne(
+                statement,
+                arguments: stored.key.arguments + [isPeriod ? transactionID : nil])
+        }
+        return digest.map(EvidenceDigest.init(hexadecimal:))
     }
 
     // MARK: What no line is about
 
     private mutating func addMissing(of stored: MergedSubscription) throws {
-        guard stored.absentDays == nil, let signed = stored.check?.check.signedDate else { return }
+        guard stored.absentDays == nil else { return }
+        guard let signed = stored.signed else {
+            guard policy.asks else { return }
+            unsigned.insert(AppRowsKey(stored.key))
+            return try CompareScratch.want(
+                stored.key.originalTransactionID, of: [stored.key], isMissing: true, lines)
+        }
         if let periods = stored.periods {
             for (id, period) in periods.sorted(by: { $0.key < $1.key })
             where stored.isMissing(id) && (period.purchaseDate ?? signed) <= newest {
-                try addMissing(id, period.purchaseDate, of: stored)
+                try addMissing(id, of: stored)
             }
-        } else if let id = stored.row.latestTransactionID, stored.isMissing(id), signed <= newest {
-            try addMissing(id, nil, of: stored)
+        } else if let id = stored.latestID, stored.isMissing(id), signed <= newest {
+            try addMissing(id, of: stored)
         }
     }
 
-    private mutating func addMissing(
-        _ id: String, _ purchased: Timestamp?, of stored: MergedSubscription
-    ) throws {
-        let row = stored.row
-        let givesAccess = id == row.latestTransactionID && row.isEntitling
+    private mutating func addMissing(_ id: String, of stored: MergedSubscription) throws {
+        let givesAccess =
+            id == stored.latestID && stored.latest.current?.status.isEntitling ?? false
         var difference = CompareDifference(
             kind: .revenueCatMissing, apple: .text(id),
             direction: givesAccess ? .customerLoses : .neutral)
-        difference.bundleID = row.key.bundleID
-        difference.environment = row.key.environment
-        difference.originalTransactionID = row.key.originalTransactionID
+        difference.bundleID = stored.key.bundleID
+        difference.environment = stored.key.environment
+        difference.originalTransactionID = stored.key.originalTransactionID
         difference.transactionID = id
-        difference.customerID = row.customerID
+        difference.customerID = stored.customerID
         difference.field = RevenueCatColumn.transactionID.rawValue
-        difference.evidence = try evidence(of: row.key, transactionID: nil)
+        difference.evidence = try evidence(of: stored, transactionID: id, isAboutState: false)
         try writer.add(difference)
-        missing[AppRowsKey(row.key), default: 0] += 1
+        missing[AppRowsKey(stored.key), default: 0] += 1
     }
 
     /// Takes out what is missing of apps that no line names: the export is not about them.
     private mutating func finish() throws -> (totals: CompareTotals, absentApps: [String]) {
         var absent: [String] = []
+        for app in unsigned.subtracting(named) {
+            try CompareScratch.leaveOutMissing(ofApp: app.bundleID, app.environment, lines)
+        }
         for (app, count) in missing {
             guard !named.contains(app) else {
                 totals.onlyApple += count

@@ -294,7 +294,14 @@ final class HeldCallNotes: Sendable {
     func enter(_ grant: QuotaGrant, of account: QuotaAccount, at now: Timestamp) -> Bool {
         let first = QuotaWindow.firstCounted(at: now)
         let bucket = QuotaWindow.Bucket(start: grant.bucket, calls: grant.calls)
-        let kept = lines.filter { $0.bucket.start >= first } + [(account, bucket)]
+        var kept = lines.filter { $0.bucket.start >= first }
+        // One line for the calls of an account that leave the hour together, however many.
+        let place = kept.firstIndex { $0.account == account && $0.bucket.start == bucket.start }
+        if let place {
+            kept[place].bucket.calls += bucket.calls
+        } else {
+            kept.append((account, bucket))
+        }
         let bytes = kept.flatMap { line in
             let fields = [
                 "\(line.bucket.start)", "\(line.bucket.calls)", line.account.app.bundleID,
@@ -342,10 +349,12 @@ extension SQLiteStore {
     ///   - account: Whose call.
     ///   - limit: The calls that any hour may have.
     ///   - now: The present.
+    ///   - isRequired: Whether a call that cannot be noted may not be made. Without it a few calls are
+    ///     made all the same: to find such faults is what `doctor` is for.
     /// - Returns: One call, or none where processes have made those of an hour, or a 429 holds.
-    /// - Throws: When the database cannot be read.
+    /// - Throws: When the database cannot be read, or a required note cannot be written.
     package func noteCall(
-        of account: QuotaAccount, limit: Int, at now: Timestamp
+        of account: QuotaAccount, limit: Int, at now: Timestamp, isRequired: Bool = false
     ) async throws(StoreError) -> QuotaGrant {
         let held = await CallNotes(besideDatabaseAt: file.path).hold()
         if let refusal = try await refusal(of: account, at: now) {
@@ -353,9 +362,13 @@ extension SQLiteStore {
         }
         let grant = try await quotaWindow(of: account, noted: held, at: now)
             .grant(1, limit: limit, at: now)
-        // Where the notes cannot be written the call is still made: to find such faults is what
-        // `doctor` is for.
-        if grant.calls > 0 { _ = held?.enter(grant, of: account, at: now) }
+        guard grant.calls > 0 else { return grant }
+        let isNoted = held?.enter(grant, of: account, at: now) ?? false
+        guard isNoted || !isRequired else {
+            throw .notWritten(
+                "\(file.path)-calls cannot be written, so calls to Apple cannot be counted, and none was "
+                    + "made. A run makes that file; check its rights and the space on its disk.")
+        }
         return grant
     }
 }

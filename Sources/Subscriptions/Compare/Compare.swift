@@ -15,7 +15,7 @@ package struct CompareDifference: Hashable, Sendable {
     package var theirs: FieldValue
     package var apple: FieldValue
     package var direction: Direction
-    /// The signed payload from which Apple's value was stored; `nil` where none is stored.
+    /// The signed payload that states Apple's value; `nil` where none is known.
     package var evidence: EvidenceDigest?
 
     package init(
@@ -56,6 +56,8 @@ package enum NotComparedReason: String, Hashable, Sendable, CaseIterable {
     case superseded
     /// Nothing that Apple signed about the subscription is stored.
     case neverChecked = "never_checked"
+    /// Apple was asked and did not find the id; only runs on several days confirm that.
+    case notFound = "not_found"
     /// Apple's statement is older than wanted.
     case statementOld = "statement_old"
     /// The stored row is no longer what Apple signed.
@@ -69,7 +71,8 @@ package enum NotComparedReason: String, Hashable, Sendable, CaseIterable {
     package var isForWantOfStatement: Bool {
         switch self {
         case .otherStore, .oneTimePurchase, .superseded: false
-        case .neverChecked, .statementOld, .rowChanged, .lineNewer, .periodNotStored: true
+        case .neverChecked, .notFound, .statementOld, .rowChanged, .lineNewer, .periodNotStored:
+            true
         }
     }
 }

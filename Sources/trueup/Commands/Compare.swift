@@ -1,5 +1,8 @@
+import AppStoreServerAPI
 package import ArgumentParser
+import Logging
 import Reconciliation
+import ReconciliationRun
 import Reports
 import RowFiles
 import SubscriptionStore
@@ -11,13 +14,14 @@ package struct Compare: Verb {
         abstract: "Compare another service's export with what Apple signed.",
         discussion: """
             "trueup compare revenuecat FILE…" reads RevenueCat's scheduled data export (transactions) and \
-            compares each line with the newest statement of Apple's that trueup has stored. It makes \
-            no call and changes nothing. It leaves a report in the folder compare of the report folder, \
+            compares each line with the newest statement of Apple's that trueup has stored. It changes \
+            nothing, and makes calls only with --ask. It leaves a report in the folder compare of the report folder, \
             sealed in a chain of its own; "trueup verify" checks it.
 
             Export first, then run a job with "coverage: full" that corrects, then compare. A check does \
             not count: trueup keeps no record of the statements that it saw. A line whose statement is older than \
-            --fresh, or that was changed after Apple signed it, is not compared.
+            --fresh, or that was changed after Apple signed it, is not compared. With --ask, Apple's \
+            statement is got for these: a call for each subscription, and more for lines of earlier periods.
             """)
 
     /// The third parties.
@@ -40,6 +44,11 @@ package struct Compare: Verb {
             valueName: "duration"))
     package var fresh = "24h"
 
+    @Flag(
+        help:
+            "Get Apple's statement for lines that lack a fresh one, within the share of the quota.")
+    package var ask = false
+
     @Option(
         help: ArgumentHelp(
             "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
@@ -49,7 +58,7 @@ package struct Compare: Verb {
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package static let exitStatuses = CommandStatuses(
-        [CommandStatuses.database],
+        [CommandStatuses.database + [.denied]],
         [
             .ok: "compared; nothing differs",
             .findings: "compared; something differs",
@@ -92,13 +101,15 @@ package struct Compare: Verb {
         do {
             let scratch = try CompareScratch(at: folder.draftPath)
             defer { scratch.remove() }
-            let summary = try compare(
+            let summary = try await compare(
                 scratch, store, settings, header, clock, invocation: invocation)
             report = CompareReport(
                 summary, context: try context(settings, database), shownPath: folder.publishedPath)
             status = summary.totals.exitStatus
             _ = try report.finish(
-                folder, differences: scratch.forEachDifference, removeDraft: scratch.remove)
+                folder, differences: scratch.forEachDifference,
+                evidence: { try store.forEachEvidence(of: scratch, $0) },
+                removeDraft: scratch.remove)
         } catch {
             try? folder.abandon()
             throw error
@@ -125,7 +136,7 @@ package struct Compare: Verb {
     private func compare(
         _ scratch: CompareScratch, _ store: SQLiteStore, _ settings: Settings,
         _ header: RunHeader, _ clock: () -> Timestamp, invocation: Invocation
-    ) throws -> CompareSummary {
+    ) async throws -> CompareSummary {
         var intake = RevenueCatIntake()
         let newest = try scratch.load { add in
             for file in files { try intake.read(file, in: invocation, asJSON: common.json, add) }
@@ -139,9 +150,19 @@ package struct Compare: Verb {
             now: header.started,
             freshMilliseconds: DurationText(fresh)?.milliseconds ?? Milliseconds.perDay,
             catalogue: catalogue, rules: rules,
-            notFoundConfirmations: header.notFoundConfirmations)
+            notFoundConfirmations: header.notFoundConfirmations, asks: ask)
         var (totals, absentApps) = try store.compareWithRevenueCat(
             scratch, newest: newest, policy: policy)
+        let questions = ask ? try scratch.questionCount() : 0
+        var answers: String?
+        if questions > 0 {
+            let asking = CompareAsking(
+                scratch: scratch, store: store, settings: settings, invocation: invocation,
+                isQuiet: common.quiet)
+            answers = try await asking.perform(questions)
+            (totals, absentApps) = try store.compareWithRevenueCat(
+                scratch, newest: newest, policy: policy)
+        }
         if intake.otherStores > 0 { totals.leaveOut(.otherStore, lines: intake.otherStores) }
         let counts = try scratch.counts().map { count in
             var count = count
@@ -151,7 +172,8 @@ package struct Compare: Verb {
         return CompareSummary(
             header: header, side: side.rawValue, title: "RevenueCat", ended: clock(),
             totals: totals, counts: counts,
-            notes: notes(totals, intake, rules, hasCatalogue: catalogue != nil, absentApps),
+            notes: [answers].compactMap(\.self)
+                + notes(totals, intake, rules, hasCatalogue: catalogue != nil, absentApps),
             files: files, ledgerHead: try store.ledgerHead().hash)
     }
 
@@ -166,7 +188,8 @@ package struct Compare: Verb {
                     ? "1 line needs"
                     : "\(RevenueCatSentence.grouped(totals.wantingStatement)) lines need")
                     + " a newer statement of Apple's. Run a job that corrects, with "
-                    + "\"coverage: full\", then compare again.")
+                    + "\"coverage: full\", then compare again"
+                    + (ask ? "." : "; or add --ask."))
         }
         let used = Set(rules.map(\.kind))
         for rule in RevenueCatRule.all where !used.contains(rule.kind) {
@@ -194,6 +217,97 @@ package struct Compare: Verb {
             "The end of access is compared with a tolerance of one day, and a refund by its presence. "
                 + "Amounts in USD, percentages, attributes and experiments are not compared.")
         return notes
+    }
+}
+
+/// Asks Apple about the lines of a comparison that lack a fresh statement.
+private struct CompareAsking {
+    let scratch: CompareScratch
+    let store: SQLiteStore
+    let settings: Settings
+    let invocation: Invocation
+    let isQuiet: Bool
+
+    /// How many questions are read, asked and kept together.
+    private static let batch = 500
+    /// How long it may take in all: a share of the quota may be small.
+    private static let patience = Duration.seconds(7 * 86_400)
+
+    /// - Parameter questions: How many there are.
+    /// - Returns: What was asked and answered, in a sentence.
+    /// - Throws: 77 or 78 for a key or an address that cannot be used; what ends all asking.
+    func perform(_ questions: Int) async throws -> String {
+        try scratch.prepareToAsk()
+        var connections: [AppConnection] = []
+        let result: Result<String, any Error>
+        do {
+            for app in settings.apps {
+                connections.append(try AppConnection(app, environment: invocation.environment))
+            }
+            result = .success(try await ask(questions, over: connections))
+        } catch {
+            result = .failure(error)
+        }
+        for connection in connections { await connection.shutdown() }
+        return try result.get()
+    }
+
+    private func ask(_ total: Int, over connections: [AppConnection]) async throws -> String {
+        let terminal = invocation.progressLine(isQuiet: isQuiet)
+        let clock = RunClock(now: invocation.now, deadline: .now + Self.patience)
+        let pacing = PacingReport(
+            logger: Logger(label: "trueup") { _ in SwiftLogNoOpLogHandler() }, terminal: terminal,
+            waits: WaitingTime(now: invocation.now))
+        let revocationAnswers = StoredRevocationAnswers(store: store, now: invocation.now)
+        var stores: [any AppStore] = []
+        for connection in connections {
+            let requests = try await connection.requests(
+                by: clock, notingCallsBeside: store, hear: pacing.tell)
+            stores.append(
+                try connection.appStore(
+                    asking: requests, keeping: revocationAnswers, wallClock: invocation.now))
+        }
+        let inquiry = CompareInquiry(stores, clock: clock)
+        var asked = 0
+        var notFound = 0
+        var unanswered: [String] = []
+        var last: String?
+        while stores.contains(where: { $0.outage() == nil }) {
+            let questions = try scratch.questions(after: last, limit: Self.batch)
+            guard let end = questions.last else { break }
+            let answers = try await inquiry.ask(questions)
+            try scratch.keep(answers)
+            for (_, answer) in answers {
+                switch answer {
+                case .answered: break
+                case .notFound: notFound += 1
+                case .unanswered(let why): unanswered.append(why)
+                }
+            }
+            asked += questions.count
+            last = end.originalTransactionID
+            terminal.show(RunProgress(stage: .walk, done: asked, total: total))
+        }
+        terminal.clear()
+        let calls = stores.flatMap { $0.callCounts() }.reduce(0) { $0 + $1.calls }
+        return Self.sentence(
+            asked, of: total, calls: calls, notFound: notFound, unanswered: unanswered)
+    }
+
+    private static func sentence(
+        _ asked: Int, of total: Int, calls: Int, notFound: Int, unanswered: [String]
+    ) -> String {
+        let number = RevenueCatSentence.grouped
+        var parts = [
+            "Of \(number(total)) subscriptions without a fresh statement \(number(asked)) were "
+                + "checked with Apple, in \(number(calls)) \(calls == 1 ? "call" : "calls")"
+        ]
+        if notFound > 0 { parts.append("\(number(notFound)) were not found") }
+        if let first = unanswered.first {
+            parts.append(
+                "\(number(unanswered.count)) had no usable answer (the first: \(first))")
+        }
+        return parts.joined(separator: "; ") + "."
     }
 }
 

@@ -70,7 +70,7 @@ struct AppleProbe {
 
     private var book: (any QuotaBook)? {
         guard let store else { return nil }
-        return DoctorQuota(
+        return NotedQuota(
             store: store, app: app.identity, rates: .allowed(by: app), now: wallClock)
     }
 

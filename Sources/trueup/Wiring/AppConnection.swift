@@ -64,6 +64,32 @@ struct AppConnection {
             wallClock: wallClock, hear: hear, order: order)
     }
 
+    /// The calls of a command that leaves the database as it is.
+    ///
+    /// - Parameters:
+    ///   - clock: the present, and until when to continue trying.
+    ///   - store: whose processes share the quota; the calls are noted beside it.
+    ///   - hear: is told what the calls wait for.
+    /// - Returns: the calls about the app.
+    /// - Throws: `StoreError`.
+    func requests(
+        by clock: RunClock, notingCallsBeside store: SQLiteStore,
+        hear: @escaping @Sendable (PacingNotice) -> Void
+    ) async throws -> PacedRequests {
+        let rates = QuotaRates.allowed(by: app)
+        let earlier = SharedQuota(store: store, app: app.identity, rates: rates, now: clock.now)
+        return PacedRequests(
+            app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
+            tokens: AppStoreServerTokens(
+                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
+                key: key, now: clock.now),
+            rates: rates,
+            book: NotedQuota(
+                store: store, app: app.identity, rates: rates, now: clock.now, isRequired: true),
+            earlierRefusals: try await earlier.refusals(), deadline: clock.deadline,
+            clock: ContinuousClock(), wallClock: clock.now, hear: hear)
+    }
+
     /// - Parameters:
     ///   - requests: what asks Apple.
     ///   - revocationAnswers: what earlier runs learned of certificates.

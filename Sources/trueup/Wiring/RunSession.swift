@@ -53,7 +53,7 @@ struct RunSession {
         let settings = run.settings
         let runID = run.header.runID
 
-        let terminal = terminal()
+        let terminal = invocation.progressLine(isQuiet: common.quiet)
         let teller = ServerWaitTeller(to: terminal, now: invocation.now)
         defer { withExtendedLifetime(teller) {} }
 
@@ -366,22 +366,21 @@ func onBackgroundThread<Value: Sendable>(
     _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
+extension Invocation {
+    /// The line that shows how far a command is.
+    func progressLine(isQuiet: Bool) -> ProgressLine {
+        ProgressLine(
+            isTerminal: diagnosticsAreTerminal, isQuiet: isQuiet, now: now,
+            columns: { Self.terminalColumns(of: STDERR_FILENO) ?? 80 },
+            write: writeToStandardError)
+    }
+}
+
 /// Notices for those who watch the run: people at a terminal during the run, machines once its
 /// report is published or has failed.
 ///
 /// None of it fails the run.
 extension RunSession {
-    /// The line that shows how far the run is.
-    func terminal() -> ProgressLine {
-        ProgressLine(
-            isTerminal: invocation.diagnosticsAreTerminal, isQuiet: common.quiet,
-            now: invocation.now, columns: Self.terminalColumns, write: writeToStandardError)
-    }
-
-    @Sendable private static func terminalColumns() -> Int {
-        Invocation.terminalColumns(of: STDERR_FILENO) ?? 80
-    }
-
     /// Leaves the figures of a whole run where the settings say.
     func leaveMetrics(
         of summary: RunSummary, waits: WaitingTime, store: SQLiteStore, and calls: SharedCalls?

@@ -50,6 +50,36 @@ struct SharedQuota: QuotaBook {
     }
 }
 
+/// The books of the quota for a command that leaves the database as it is.
+///
+/// Its calls are noted one by one in a file next to the database.
+struct NotedQuota: QuotaBook {
+    let store: SQLiteStore
+    let app: AppIdentity
+    let rates: QuotaRates
+    let now: @Sendable () -> Timestamp
+    /// Whether no call is made that cannot be noted.
+    var isRequired = false
+
+    func book(
+        _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
+    ) async throws(QuotaBookFailure) -> QuotaGrant {
+        let account = QuotaAccount(app: app, endpoint: endpoint.rawValue)
+        do throws(StoreError) {
+            return try await store.noteCall(
+                of: account, limit: rates.perHour(of: endpoint), at: now(), isRequired: isRequired)
+        } catch {
+            throw QuotaBookFailure(error.description)
+        }
+    }
+
+    /// Only calls that are made are noted.
+    func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) {}
+
+    /// Nothing is kept; the next run learns it from Apple.
+    func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {}
+}
+
 /// Reads what all processes on a database have used of the hour that ends now, and, where several
 /// workers share the quota, all of them.
 struct HourlyUse: Sendable {

@@ -142,6 +142,30 @@ struct `Booking calls` {
         #expect(try await book(9, in: next, after: 3606).calls == 5)
     }
 
+    @Test func `notes the calls of five seconds in one line, and none where that is impossible`()
+        async throws
+    {
+        let database = try TemporaryDatabase()
+        let notes = database.path + "-calls"
+        let store = try database.open(.readOnly)
+        await #expect(throws: StoreError.self) {
+            try await store.noteCall(of: account, limit: 7, at: Self.start, isRequired: true)
+        }
+        #expect(!FileManager.default.fileExists(atPath: notes))
+        CallNotes(besideDatabaseAt: database.path).prepare()
+        for _ in 0..<7 {
+            let grant = try await store.noteCall(
+                of: account, limit: 7, at: Self.start, isRequired: true)
+            #expect(grant.calls == 1)
+        }
+        let eighth = try await store.noteCall(
+            of: account, limit: 7, at: Self.start, isRequired: true)
+        #expect(eighth.calls == 0)
+        let lines = try String(contentsOfFile: notes, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 1)
+        #expect(lines.first?.split(separator: " ")[1] == "7")
+    }
+
     @Test func `takes any notes`() async throws {
         let database = try TemporaryDatabase()
         let name = database.path + "-calls"
