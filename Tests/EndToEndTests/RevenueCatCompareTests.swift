@@ -146,6 +146,59 @@ import Testing
         #expect(try place.folder.text("trueup.sqlite-calls") == full)
     }
 
+    @Test func `exports for RevenueCat what is held, and the rest by asking Apple`() throws {
+        let place = try place(runs: false)
+        let rows = try place.run("export", "--json").output.split(separator: "\n").count
+        let none = try place.run("export", "--revenuecat")
+        #expect(none.status == 3)
+        #expect(none.output.split(whereSeparator: \.isNewline) == ["app_user_id,receipt"])
+        #expect(none.errors.contains("\(rows) rows are left out"), "\(none.errors)")
+        let database = place.folder.url.appendingPathComponent("trueup.sqlite")
+        let before = try SHA256.hash(data: Data(contentsOf: database))
+        let asked = try place.run("export", "--revenuecat", "--ask")
+        #expect(asked.status == 0, "\(asked.errors)")
+        #expect(try SHA256.hash(data: Data(contentsOf: database)) == before)
+        let receipts = try receipts(asked.output)
+        #expect(receipts.count == rows)
+        let known = try place.run("export", "--json").output.split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+            return try #require(object as? [String: Any])
+        }
+        let customers = Dictionary(
+            known.map { row in
+                (row["original_transaction_id"] as? String, row["customer_id"] as? String)
+            }, uniquingKeysWith: { first, _ in first })
+        for (customer, original) in receipts { #expect(customers[original] == customer) }
+        // Apple signed each of them.
+        let jws = try #require(
+            asked.output.split(whereSeparator: \.isNewline).last?.split(separator: ",").last)
+        try place.folder.write(String(jws), to: "one.jws")
+        let inspected = try place.run(
+            "inspect", "one.jws", "--trusted-root", place.simulator.ready.rootFile)
+        #expect(inspected.status == 0, "\(inspected.output)")
+        // Corrections leave the transactions on which they rest; here they insert periods.
+        #expect(try place.run("run", "nightly").status == 0)
+        let held = try place.run("export", "--revenuecat")
+        #expect(held.status == 0, "\(held.errors)")
+        #expect(try Set(self.receipts(held.output).map(\.1)) == Set(receipts.map(\.1)))
+        #expect(try place.run("export", "--ask").status == 64)
+        #expect(try place.run("export", "--revenuecat", "--purchases").status == 64)
+    }
+
+    /// Customer and original transaction id of each line.
+    private func receipts(_ csv: String) throws -> [(String, String)] {
+        try csv.split(whereSeparator: \.isNewline).dropFirst().map { line in
+            let fields = line.split(separator: ",")
+            let payload = try #require(fields.last?.split(separator: ".")[1])
+            var base64 = String(payload).replacing("-", with: "+")
+                .replacing("_", with: "/")
+            base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)
+            let data = try #require(Data(base64Encoded: base64))
+            let object = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+            return (String(fields[0]), object?["originalTransactionId"] as? String ?? "")
+        }
+    }
+
     @Test func `names a payload that Apple did not sign, or that is about another subscription`()
         throws
     {

@@ -3,22 +3,28 @@ package import Subscriptions
 /// A question of a comparison: a subscription about which no fresh statement is stored.
 package struct CompareQuestion: Hashable, Sendable {
     package let originalTransactionID: String
-    /// The transactions that the lines are about; only where that is the latest alone, the history is
-    /// not needed.
-    package let transactionIDs: Set<String>
+    /// The transactions that the lines are about.
+    ///
+    /// Only where that is the latest alone, the history is not needed. `nil` where the latest is enough.
+    package let transactionIDs: Set<String>?
     /// The apps of the stored rows of the id.
     package let storedApps: [AppIdentity]
     /// Whether the lines are about the sandbox; `nil` where they do not say.
     package let isSandbox: Bool?
 
     package init(
-        originalTransactionID: String, transactionIDs: Set<String>, storedApps: [AppIdentity],
+        originalTransactionID: String, transactionIDs: Set<String>?, storedApps: [AppIdentity],
         isSandbox: Bool?
     ) {
         self.originalTransactionID = originalTransactionID
         self.transactionIDs = transactionIDs
         self.storedApps = storedApps
         self.isSandbox = isSandbox
+    }
+
+    /// Whether the answer needs the history, where this is the latest transaction.
+    package func needsHistory(besides latest: String) -> Bool {
+        transactionIDs.map { $0 != [latest] } ?? false
     }
 
     /// The apps through which to ask, the likeliest first.

@@ -1,7 +1,7 @@
 package import Reconciliation
 import Subscriptions
 
-/// Asks Apple about the lines of a comparison; it reads and writes nothing of the company's.
+/// Asks Apple for commands that only read; it reads and writes nothing of the company's.
 package struct CompareInquiry: Sendable {
     private let stores: [AppIdentity: any AppStore]
     private let apps: [AppIdentity]
@@ -74,7 +74,7 @@ package struct CompareInquiry: Sendable {
             return .unanswered(why ?? "Apple's answer is about other subscriptions")
         }
         var transactions: [SignedTransaction]?
-        if question.transactionIDs != [own.transaction.transactionID] {
+        if question.needsHistory(besides: own.transaction.transactionID) {
             let reader = HistoryReader(store: store, tally: tally, clock: clock)
             if case .complete(let all) = try await reader.read(id, after: nil).history {
                 transactions = all

@@ -1,6 +1,4 @@
-import AppStoreServerAPI
 package import ArgumentParser
-import Logging
 import Reconciliation
 import ReconciliationRun
 import Reports
@@ -230,52 +228,26 @@ private struct CompareAsking {
 
     /// How many questions are read, asked and kept together.
     private static let batch = 500
-    /// How long it may take in all: a share of the quota may be small.
-    private static let patience = Duration.seconds(7 * 86_400)
 
-    /// - Parameter questions: How many there are.
+    /// - Parameter total: How many questions there are.
     /// - Returns: What was asked and answered, in a sentence.
     /// - Throws: 77 or 78 for a key or an address that cannot be used; what ends all asking.
-    func perform(_ questions: Int) async throws -> String {
+    func perform(_ total: Int) async throws -> String {
         try scratch.prepareToAsk()
-        var connections: [AppConnection] = []
-        let result: Result<String, any Error>
-        do {
-            for app in settings.apps {
-                connections.append(try AppConnection(app, environment: invocation.environment))
-            }
-            result = .success(try await ask(questions, over: connections))
-        } catch {
-            result = .failure(error)
+        return try await ReadingInquiry.with(settings, store, invocation, isQuiet: isQuiet) {
+            try await ask(total, by: $0)
         }
-        for connection in connections { await connection.shutdown() }
-        return try result.get()
     }
 
-    private func ask(_ total: Int, over connections: [AppConnection]) async throws -> String {
-        let terminal = invocation.progressLine(isQuiet: isQuiet)
-        let clock = RunClock(now: invocation.now, deadline: .now + Self.patience)
-        let pacing = PacingReport(
-            logger: Logger(label: "trueup") { _ in SwiftLogNoOpLogHandler() }, terminal: terminal,
-            waits: WaitingTime(now: invocation.now))
-        let revocationAnswers = StoredRevocationAnswers(store: store, now: invocation.now)
-        var stores: [any AppStore] = []
-        for connection in connections {
-            let requests = try await connection.requests(
-                by: clock, notingCallsBeside: store, hear: pacing.tell)
-            stores.append(
-                try connection.appStore(
-                    asking: requests, keeping: revocationAnswers, wallClock: invocation.now))
-        }
-        let inquiry = CompareInquiry(stores, clock: clock)
+    private func ask(_ total: Int, by apple: ReadingInquiry) async throws -> String {
         var asked = 0
         var notFound = 0
         var unanswered: [String] = []
         var last: String?
-        while stores.contains(where: { $0.outage() == nil }) {
+        while !apple.isOut {
             let questions = try scratch.questions(after: last, limit: Self.batch)
             guard let end = questions.last else { break }
-            let answers = try await inquiry.ask(questions)
+            let answers = try await apple.inquiry.ask(questions)
             try scratch.keep(answers)
             for (_, answer) in answers {
                 switch answer {
@@ -286,12 +258,10 @@ private struct CompareAsking {
             }
             asked += questions.count
             last = end.originalTransactionID
-            terminal.show(RunProgress(stage: .walk, done: asked, total: total))
+            apple.terminal.show(RunProgress(stage: .walk, done: asked, total: total))
         }
-        terminal.clear()
-        let calls = stores.flatMap { $0.callCounts() }.reduce(0) { $0 + $1.calls }
         return Self.sentence(
-            asked, of: total, calls: calls, notFound: notFound, unanswered: unanswered)
+            asked, of: total, calls: apple.calls, notFound: notFound, unanswered: unanswered)
     }
 
     private static func sentence(

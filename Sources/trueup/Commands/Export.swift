@@ -1,5 +1,7 @@
 package import ArgumentParser
 import FoundationEssentials
+import Reconciliation
+import ReconciliationRun
 import RowFiles
 import SubscriptionStore
 package import Subscriptions
@@ -37,12 +39,27 @@ package struct Export: Verb {
                 """, valueName: "file"))
     package var cursor: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Print app_user_id and a signed transaction of every customer's subscription.",
+            discussion: "These are the columns of RevenueCat's bulk import."))
+    package var revenuecat = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "With --revenuecat: get the transactions that are not held from Apple.",
+            discussion: "A call for each subscription, within the share of the quota."))
+    package var ask = false
+
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package static let exitStatuses = CommandStatuses(
-        [CommandStatuses.database],
+        [CommandStatuses.database + [.denied]],
         [
-            .ok: "printed", .data: "the file of --cursor is not one",
+            .ok: "printed",
+            .incomplete:
+                "printed with --revenuecat; rows without a signed transaction are left out",
+            .data: "the file of --cursor is not one",
             .output: "the file of --cursor cannot be written",
         ])
 
@@ -55,6 +72,12 @@ package struct Export: Verb {
         if changedSince != nil, cursor != nil {
             throw ValidationError("Give --changed-since or --cursor, not both.")
         }
+        if revenuecat, transactions || purchases || changedSince != nil || cursor != nil {
+            throw ValidationError(
+                "Give --revenuecat without --transactions, --purchases, --changed-since and --cursor."
+            )
+        }
+        if ask, !revenuecat { throw ValidationError("Give --ask only with --revenuecat.") }
     }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
@@ -64,6 +87,9 @@ package struct Export: Verb {
         if let missing = try settings.company.copy(in: store)?.notRead() { invocation.say(missing) }
         let output = RowOutput(
             isJSON: common.json, batchBytes: Self.batchBytes, to: invocation.rawOutput)
+        if revenuecat {
+            return try await showSignedTransactions(in: store, settings, output, invocation)
+        }
         let table: TransactionTable? = transactions ? .periods : purchases ? .purchases : nil
         if changedSince != nil || cursor != nil {
             try showChanges(of: table, in: store, settings, output, invocation)
@@ -80,6 +106,114 @@ package struct Export: Verb {
         }
         try output.end()
         return .ok
+    }
+}
+
+/// The signed transactions for RevenueCat's bulk import.
+///
+/// Source: RevenueCat's page "Bulk Imports": a CSV file with `app_user_id` and, in `receipt`, a raw
+/// receipt or a StoreKit 2 signed transaction.
+extension Export {
+    private static let revenueCatColumns = ["app_user_id", "receipt"]
+    /// How many rows are read together, and asked about side by side.
+    private static let page = 500
+
+    private func showSignedTransactions(
+        in store: SQLiteStore, _ settings: Settings, _ output: RowOutput, _ invocation: Invocation
+    ) async throws -> ExitStatus {
+        try output.begin(Self.revenueCatColumns)
+        let left: LeftOutRows
+        if ask {
+            left = try await ReadingInquiry.with(
+                settings, store, invocation, isQuiet: common.quiet
+            ) { try await show(store, output, asking: $0) }
+        } else {
+            left = try await show(store, output, asking: nil)
+        }
+        try output.end()
+        for sentence in left.sentences(hasAsked: ask) { invocation.say(sentence) }
+        return left.unsigned > 0 ? .incomplete : .ok
+    }
+
+    /// Prints every row that has a customer and a signed transaction.
+    private func show(
+        _ store: SQLiteStore, _ output: RowOutput, asking apple: ReadingInquiry?
+    ) async throws -> LeftOutRows {
+        var left = LeftOutRows()
+        var done = 0
+        var last: SubscriptionKey?
+        while true {
+            let rows = try store.signedRows(after: last, limit: Self.page)
+            guard let end = rows.last else { return left }
+            let answers = try await answers(about: rows, from: apple)
+            for row in rows {
+                guard let customer = row.customerID, !customer.isEmpty else {
+                    left.nameless += 1
+                    continue
+                }
+                guard let jws = row.transaction?.jws ?? answers[row.key] else {
+                    left.unsigned += 1
+                    continue
+                }
+                try output.add([.text(customer), .text(jws)])
+            }
+            done += rows.count
+            last = end.key
+            apple?.terminal.show(RunProgress(stage: .walk, done: done))
+        }
+    }
+
+    /// Apple's signed transactions of the rows of which none is held.
+    private func answers(
+        about rows: [SignedRow], from apple: ReadingInquiry?
+    ) async throws -> [SubscriptionKey: String] {
+        guard let apple, !apple.isOut else { return [:] }
+        let questions = rows.filter { $0.transaction == nil && $0.customerID?.isEmpty == false }
+            .compactMap { row -> CompareQuestion? in
+                guard let environment = AppStoreEnvironment(rawValue: row.key.environment) else {
+                    return nil
+                }
+                return CompareQuestion(
+                    originalTransactionID: row.key.originalTransactionID, transactionIDs: nil,
+                    storedApps: [
+                        AppIdentity(bundleID: row.key.bundleID, environment: environment)
+                    ], isSandbox: environment == .sandbox)
+            }
+        var signed: [SubscriptionKey: String] = [:]
+        for (_, answer) in try await apple.inquiry.ask(questions) {
+            guard case .answered(let subscriptions) = answer else { continue }
+            for subscription in subscriptions {
+                signed[subscription.key] = subscription.stated.transaction.evidence.jws
+            }
+        }
+        return signed
+    }
+
+    /// The rows that a file for RevenueCat cannot have.
+    private struct LeftOutRows {
+        var nameless = 0
+        var unsigned = 0
+
+        func sentences(hasAsked: Bool) -> [String] {
+            var sentences: [String] = []
+            if nameless > 0 {
+                sentences.append(
+                    "\(Self.rows(nameless)) left out, because no customer_id says whose they are.")
+            }
+            if unsigned > 0 {
+                sentences.append(
+                    "\(Self.rows(unsigned)) left out, because "
+                        + (hasAsked
+                            ? "Apple gave no usable answer. \"trueup explain ID\" says more of a row."
+                            : "no transaction that Apple signed is held: they never needed a "
+                                + "correction. Add --ask to get these from Apple."))
+            }
+            return sentences
+        }
+
+        private static func rows(_ count: Int) -> String {
+            count == 1 ? "1 row is" : "\(count) rows are"
+        }
     }
 }
 
