@@ -9,7 +9,8 @@ let package = Package(
     ],
     // What needs a system library that the plain build does without.
     traits: [
-        .trait(name: "PostgreSQL", description: "The company's own table in PostgreSQL, by libpq.")
+        .trait(name: "MySQL", description: "The company's own table in MySQL or MariaDB."),
+        .trait(name: "PostgreSQL", description: "The company's own table in PostgreSQL, by libpq."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -29,6 +30,8 @@ let package = Package(
         .systemLibrary(
             name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(
+            name: "CMariaDB", pkgConfig: "libmariadb", providers: [.apt(["libmariadb-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // The allocator's settings, which Swift's module of the C library leaves out.
         .systemLibrary(name: "CAllocator"),
@@ -79,11 +82,18 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        .target(name: "ServerConnections"),
         .target(
             name: "PostgresDatabase",
             dependencies: [
-                "Subscriptions",
+                "ServerConnections", "Subscriptions",
                 .target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"])),
+            ]),
+        .target(
+            name: "MySQLDatabase",
+            dependencies: [
+                "ServerConnections", "Subscriptions",
+                .target(name: "CMariaDB", condition: .when(traits: ["MySQL"])),
             ]),
         .target(
             name: "ProgramDatabase", dependencies: ["CSpawn", "JSONWebSignature", "Subscriptions"]),
@@ -111,9 +121,9 @@ let package = Package(
             name: "trueup",
             dependencies: [
                 "AppStoreServerAPI", "CAllocator", "CCommit", "EventDelivery", "HTTPTransport",
-                "JSONWebSignature", "PostgresDatabase", "ProgramDatabase", "Reconciliation",
-                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
-                "Subscriptions",
+                "JSONWebSignature", "MySQLDatabase", "PostgresDatabase", "ProgramDatabase",
+                "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports", "RowFiles",
+                "ServerConnections", "SubscriptionStore", "Subscriptions",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -171,7 +181,13 @@ let package = Package(
             ]),
         .testTarget(
             name: "PostgresDatabaseTests",
-            dependencies: ["PostgresDatabase", "Subscriptions", "TestSupport"],
+            dependencies: [
+                "PostgresDatabase", "ServerConnections", "Subscriptions", "TestSupport",
+            ],
+            exclude: ["server"]),
+        .testTarget(
+            name: "MySQLDatabaseTests",
+            dependencies: ["MySQLDatabase", "ServerConnections", "Subscriptions", "TestSupport"],
             exclude: ["server"]),
         .testTarget(
             name: "ProgramDatabaseTests",

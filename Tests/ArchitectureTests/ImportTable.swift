@@ -60,11 +60,18 @@ enum ImportTable {
         ImportRule(
             "SubscriptionStore", ours: ["Reconciliation", "Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "GRDBSQLite", "Synchronization"]),
+        // The C library to wait a little.
+        ImportRule("ServerConnections", outside: ["Glibc", "Synchronization"]),
         // The C library to wait a little before another attempt. The system library behind it only in a
         // build with the trait PostgreSQL.
         ImportRule(
-            "PostgresDatabase", ours: ["CPostgres", "Subscriptions"],
+            "PostgresDatabase", ours: ["CPostgres", "ServerConnections", "Subscriptions"],
             outside: ["FoundationEssentials", "Glibc", "Synchronization"]),
+        // The C library to watch a socket and to read the file with the password. The system library
+        // behind it only in a build with the trait MySQL.
+        ImportRule(
+            "MySQLDatabase", ours: ["CMariaDB", "ServerConnections", "Subscriptions"],
+            outside: ["Glibc", "Synchronization"]),
         // JSONWebSignature for its strict JSON: a store program is as foreign as Apple's answers. The C
         // library to start the program and to read its lines in time.
         ImportRule(
@@ -92,9 +99,9 @@ enum ImportTable {
             "trueup",
             ours: [
                 "AppStoreServerAPI", "CAllocator", "CCommit", "EventDelivery", "HTTPTransport",
-                "JSONWebSignature", "PostgresDatabase", "ProgramDatabase", "Reconciliation",
-                "ReconciliationRun", "ReportAudit", "Reports", "RowFiles", "SubscriptionStore",
-                "Subscriptions",
+                "JSONWebSignature", "MySQLDatabase", "PostgresDatabase", "ProgramDatabase",
+                "Reconciliation", "ReconciliationRun", "ReportAudit", "Reports", "RowFiles",
+                "ServerConnections", "SubscriptionStore", "Subscriptions",
             ],
             outside: [
                 "ArgumentParser", "Crypto", "Dispatch", "FoundationEssentials", "Glibc", "Logging",

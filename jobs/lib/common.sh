@@ -71,7 +71,8 @@ require_swift() {
 
 # Sets build_flags to the flags of every build by jobs/test and jobs/demo: with other flags a build starts
 # from the beginning. SWIFT_BUILD_FLAGS replaces those that are set here for speed; empty, it leaves those of
-# "swift build". Sets has_postgres where PostgreSQL can be built and tested.
+# "swift build". Sets has_postgres and has_mysql where PostgreSQL and MariaDB
+# can be built and tested.
 read_build_flags() {
     # From a clean clone these take half of the processor's time. Left out is what only debuggers and editors
     # read. A Swift module is compiled whole, and its sources are not read once for each part of it. The headers
@@ -81,10 +82,17 @@ read_build_flags() {
     read -ra build_flags <<<"${SWIFT_BUILD_FLAGS-$flags}"
     # Of its own, because a path may hold spaces.
     [[ -v SWIFT_BUILD_FLAGS ]] || build_flags+=(-Xcxx "-fmodules-cache-path=$PWD/.build/cxx-modules")
+    local traits=()
     has_postgres=
     if { has_header libpq-fe.h || has_header postgresql/libpq-fe.h; } \
         && Tests/PostgresDatabaseTests/server find >/dev/null 2>&1; then
         has_postgres=yes
-        build_flags+=(--traits PostgreSQL)
+        traits+=(PostgreSQL)
     fi
+    has_mysql=
+    if has_header mariadb/mysql.h && Tests/MySQLDatabaseTests/server find >/dev/null 2>&1; then
+        has_mysql=yes
+        traits+=(MySQL)
+    fi
+    ((${#traits[@]} == 0)) || build_flags+=(--traits "$(IFS=,; echo "${traits[*]}")")
 }

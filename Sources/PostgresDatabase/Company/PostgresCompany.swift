@@ -1,3 +1,4 @@
+import ServerConnections
 package import Subscriptions
 import Synchronization
 
@@ -523,7 +524,10 @@ struct UnitWork {
         do throws(StoreError) {
             let table = try state.keeper.tables(named: company.mapping.table).first
             problem =
-                table.map { MappingCheck(company.mapping, against: $0).problem(mayWrite: true) }
+                table.map {
+                    MappingCheck(company.mapping, against: $0, for: .postgresql)
+                        .problem(mayWrite: true)
+                }
                 ?? "the user can no longer see it"
         } catch {
             state.unit = nil

@@ -1,6 +1,7 @@
 #if PostgreSQL
     import CPostgres
     import Glibc
+    package import ServerConnections
     import Synchronization
 
     /// A session over libpq.

@@ -1,3 +1,4 @@
+package import ServerConnections
 import Subscriptions
 
 /// Which server, database and user a `postgres://` URL means; never a password.
@@ -30,11 +31,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         return .seconds(seconds * max(1, min(hosts, 100)) + 10)
     }
 
-    /// A fault in a URL, described without repeating the URL: it may contain a password.
-    package struct Problem: Error, Hashable, Sendable {
-        package var problem: String
-        package var suggestion: String
-    }
+    package typealias Problem = ServerURL.Problem
 
     /// - Parameter url: As in `store.url`: `postgres://user@host:port/database?keyword=value`.
     /// - Throws: What is wrong with it.
@@ -84,7 +81,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         var names: [String] = []
         var ports: [String] = []
         for entry in hosts.split(separator: ",", omittingEmptySubsequences: false) {
-            let (name, port) = try Self.hostAndPort(entry)
+            let (name, port) = try ServerURL.hostAndPort(entry, example: Self.example)
             names.append(name)
             ports.append(port)
         }
@@ -92,35 +89,6 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         if ports.contains(where: { !$0.isEmpty }) {
             parameters["port"] = ports.joined(separator: ",")
         }
-    }
-
-    private static func hostAndPort(
-        _ entry: Substring
-    ) throws(Problem) -> (host: String, port: String) {
-        var host = entry
-        var port: Substring = ""
-        if entry.hasPrefix("[") {
-            guard let end = entry.firstIndex(of: "]") else {
-                throw Problem(problem: "has a [ without a ]", suggestion: example)
-            }
-            host = entry[entry.index(after: entry.startIndex)..<end]
-            port = entry[entry.index(after: end)...]
-            guard port.isEmpty || port.hasPrefix(":") else {
-                throw Problem(problem: "has something behind a ]", suggestion: example)
-            }
-            port = port.dropFirst()
-        } else if let colon = entry.lastIndex(of: ":") {
-            host = entry[..<colon]
-            port = entry[entry.index(after: colon)...]
-        }
-        guard port.isEmpty || UInt16(port) != nil else {
-            throw Problem(problem: "has a port that is not a number", suggestion: example)
-        }
-        let name = try decoded(host)
-        guard !name.contains(",") else {
-            throw Problem(problem: "has a host with a comma", suggestion: example)
-        }
-        return (name, String(port))
     }
 
     private mutating func readQuery(_ pair: Substring) throws(Problem) {
@@ -149,7 +117,8 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         let hosts = (parameters["host"] ?? "").split(
             separator: ",", omittingEmptySubsequences: false)
         isLocal =
-            parameters["service"] == nil && !hosts.isEmpty && hosts.allSatisfy(Self.isThisMachine)
+            parameters["service"] == nil && !hosts.isEmpty
+            && hosts.allSatisfy(ServerURL.isThisMachine)
         if !isLocal {
             guard parameters["sslmode", default: "verify-full"] == "verify-full" else {
                 throw Problem(
@@ -173,38 +142,8 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         parameters.merge(liveness) { own, _ in own }
     }
 
-    private static func isThisMachine(_ host: Substring) -> Bool {
-        host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
-            || isIPv4Loopback(host)
-    }
-
-    private static func isIPv4Loopback(_ host: Substring) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-    }
-
     /// A part of the URL with its percent signs resolved.
     private static func decoded(_ text: Substring) throws(Problem) -> String {
-        let broken = Problem(
-            problem: "has a % that is not followed by two hexadecimal digits, or no UTF-8",
-            suggestion: example)
-        var bytes: [UInt8] = []
-        var rest = Substring(text).utf8
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            guard digits.count == 2, !digits.contains(UInt8(ascii: "+")),
-                let value = UInt8(String(Substring(digits)), radix: 16), value != 0
-            else { throw broken }
-            rest = rest.dropFirst(2)
-            bytes.append(value)
-        }
-        guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else {
-            throw broken
-        }
-        return text
+        try ServerURL.decoded(text, example: example)
     }
 }

@@ -1,3 +1,4 @@
+import ServerConnections
 import Synchronization
 
 /// One session with a PostgreSQL server: statements in, rows of text out.
@@ -97,10 +98,7 @@ package struct SessionLimits: Hashable, Sendable {
     /// How often a transaction is begun again that was in another's way.
     package var attempts = 4
     /// The pauses before each further try at a server that has answered before.
-    ///
-    /// Half a minute in all, for a restart or a fail-over: a run whose books are there leaves no
-    /// report without them.
-    package var pausesMilliseconds: [UInt32] = [500, 1000, 2000, 4000, 8000, 16000]
+    package var pausesMilliseconds = Reconnection.pausesOfRun
 
     package init() {}
 

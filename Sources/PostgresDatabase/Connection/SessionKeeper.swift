@@ -1,4 +1,5 @@
 import Glibc
+package import ServerConnections
 package import Subscriptions
 
 /// The session in use: opened when it is first needed, and again after it was lost.
@@ -7,10 +8,7 @@ struct SessionKeeper: Sendable {
     let limits: SessionLimits
     private let tables: ServerTables
     private var session: (any ServerSession)?
-    /// Whether the server has answered, and may be waited for when it does so no more: once.
-    private var mayWait = false
-    /// Since when the server is waited for; `nil` where it answers.
-    private var unansweredSince: ContinuousClock.Instant?
+    private var reconnection: Reconnection
     /// How often a transaction was begun again that was in another's way.
     private(set) var repetitions = 0
 
@@ -20,6 +18,8 @@ struct SessionKeeper: Sendable {
         self.connector = connector
         self.limits = limits
         self.tables = tables
+        reconnection = Reconnection(
+            pauses: limits.pausesMilliseconds, patience: connector.patience)
     }
 
     /// The session, connected again where the last one was lost.
@@ -31,12 +31,12 @@ struct SessionKeeper: Sendable {
         let opened = try connector.connect()
         opened.isUsed(for: doing)
         session = opened
-        mayWait = true
+        reconnection.isConnected()
         return opened
     }
 
     /// A transaction has ended as it should: the server is there.
-    mutating func isAnswered() { unansweredSince = nil }
+    mutating func isAnswered() { reconnection.isAnswered() }
 
     /// Gives the session up, so that the server forgets what was active in it.
     mutating func drop() { session = nil }
@@ -63,28 +63,9 @@ struct SessionKeeper: Sendable {
     }
 
     /// Pauses before another try to reach the server; not again once it was waited for in vain.
-    ///
-    /// What the tries themselves take counts as well: one that is not answered takes longer than a
-    /// pause.
     private mutating func waitForServer(attempt: Int) -> Bool {
-        let pauses = limits.pausesMilliseconds
-        let since = unansweredSince ?? .now
-        unansweredSince = since
-        let longest = Duration.milliseconds(Int64(pauses.reduce(0) { $0 + UInt64($1) }))
-        let left = ContinuousClock.now.duration(to: since + longest)
-        guard mayWait, attempt > 0, attempt <= pauses.count, left > .zero,
-            !connector.patience.isGivenUp
-        else {
-            if mayWait, pauses == SessionLimits().pausesMilliseconds { connector.patience.giveUp() }
-            mayWait = false
-            return false
-        }
+        guard reconnection.pause(afterAttempt: attempt) else { return false }
         repetitions &+= 1
-        let pause = min(pauses[attempt - 1], UInt32(max(1, left / .milliseconds(1))))
-        guard connector.patience.pause(milliseconds: pause) else {
-            mayWait = false
-            return false
-        }
         return true
     }
 

@@ -28,7 +28,8 @@ extension PostgresCompany {
                         + "\(mapping.table) that its user may see; nothing was read or written. "
                         + "Adapt store.subscriptions.table, or grant the right.")
             }
-            if let problem = MappingCheck(mapping, against: table).problem(mayWrite: mayWrite) {
+            let held = MappingCheck(mapping, against: table, for: .postgresql)
+            if let problem = held.problem(mayWrite: mayWrite) {
                 throw .schema(
                     "\(mapping.table) of \(state.keeper.connector.address): \(problem); nothing was "
                         + "read or written. Adapt store.subscriptions to the change, or undo it.")
@@ -41,7 +42,7 @@ extension PostgresCompany {
             if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite, &state.keeper) {
                 throw .schema(obstacle)
             }
-            state.precision = MappingCheck(mapping, against: table).precision
+            state.precision = held.precision
             if mayWrite { try state.keeper.bringUpToDate() }
         }
     }

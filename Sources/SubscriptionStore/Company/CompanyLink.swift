@@ -324,6 +324,9 @@ package protocol CompanyDatabase: CompanySchema {
     /// With 1, linked corrections are written one after the other, those that give access first.
     var correctionsPerTransaction: Int? { get }
 
+    /// Facts about the database that explain what a run does with it, for `doctor`; one line each.
+    func facts() throws(StoreError) -> [String]
+
     /// Returns what keeps a run that writes from preparing trueup's ledger there, with the fix;
     /// `nil` for nothing. It only reads.
     func obstacleToLedger() throws(StoreError) -> String?
@@ -411,6 +414,8 @@ extension CompanyDatabase {
     package var correctionsPerTransaction: Int? { nil }
 
     package func obstacleToLedger() throws(StoreError) -> String? { nil }
+
+    package func facts() throws(StoreError) -> [String] { [] }
 }
 
 /// The tables of a company's database, for `doctor` and `init --from`.

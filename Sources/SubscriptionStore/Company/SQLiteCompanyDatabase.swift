@@ -271,19 +271,6 @@ extension CompanyLiteral {
     }
 }
 
-/// The books whose corrections are in a ledger of the company's file.
-package struct LedgerOwner: Hashable, Sendable {
-    /// The identity of the books, which they keep for ever.
-    package var identity: String
-    /// Where they were when they took the ledger.
-    package var path: String
-
-    package init(identity: String, path: String) {
-        self.identity = identity
-        self.path = path
-    }
-}
-
 /// Our ledger in the company's file, and whose it is.
 ///
 /// Entries are numbered by the books that write them, so two books in one ledger would each take
@@ -602,6 +589,8 @@ private enum SQLiteAffinity {
         case .text, .uuid, .timestamptz, .timestamp: ![.integer, .real, .decimal].contains(self)
         case .integer, .milliseconds, .seconds: self != .text
         case .boolean: self != .real
+        // trueup reads every column as text.
+        case .uuidBinary: false
         }
     }
 }

@@ -11,7 +11,7 @@ extension ColumnForm {
     /// Whether a column of trueup's can be kept in this form.
     package func fits(_ form: FieldForm, hasWords: Bool = false) -> Bool {
         switch (self, form) {
-        case (.text, .text), (.integer, .text), (.uuid, .text): true
+        case (.text, .text), (.integer, .text), (.uuid, .text), (.uuidBinary, .text): true
         case (.text, .integer): hasWords
         case (.integer, .integer), (.boolean, .integer): true
         case (.milliseconds, .time), (.seconds, .time), (.timestamptz, .time),
@@ -39,7 +39,7 @@ extension ColumnForm {
             }
             return form == .text ? .text(String(number)) : .integer(number)
         case .boolean: return Self.truth(text).map { .integer($0 ? 1 : 0) }
-        case .uuid: return Self.uuid(text).map(FieldValue.text)
+        case .uuid, .uuidBinary: return Self.uuid(text).map(FieldValue.text)
         case .milliseconds:
             return Self.wholeNumber(text).map { .time(Timestamp(unixMilliseconds: $0)) }
         case .seconds:
@@ -68,8 +68,9 @@ extension ColumnForm {
         switch (self, value) {
         case (_, .null): .null
         case (.text, .text(let text)): .text(text)
-        case (.uuid, .text("")), (.integer, .text("")): .null
-        case (.uuid, .text(let text)): Self.uuid(text).map(CompanyLiteral.text)
+        case (.uuid, .text("")), (.uuidBinary, .text("")), (.integer, .text("")): .null
+        case (.uuid, .text(let text)), (.uuidBinary, .text(let text)):
+            Self.uuid(text).map(CompanyLiteral.text)
         case (.integer, .text(let text)): Int64(text).map(CompanyLiteral.integer)
         case (.integer, .integer(let number)): .integer(number)
         case (.boolean, .integer(let number)):

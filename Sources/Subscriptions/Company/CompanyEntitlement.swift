@@ -139,7 +139,7 @@ package struct EntitlementStatements: Hashable, Sendable {
     ) -> MappedStatement {
         var list = ArgumentList(dialect: dialect)
         var terms = Self.key.map { "\($0) IS NOT NULL" }
-        if let last { terms.append("\(Self.keyTuple) > \(marks(of: last, &list))") }
+        if let last { terms.append(isBehind(last, &list)) }
         if let apps {
             let any = apps.map { app in
                 "(bundle_id = \(list.mark(.text(app.bundleID))) AND environment = "
@@ -152,6 +152,19 @@ package struct EntitlementStatements: Hashable, Sendable {
         return MappedStatement(
             sql: "SELECT \(selection) FROM \(table) WHERE \(terms.joined(separator: " AND ")) "
                 + "ORDER BY \(order) LIMIT \(most)", arguments: list.arguments)
+    }
+
+    /// The term that names the rows behind a key; MySQL does not use an index to compare tuples.
+    private func isBehind(_ last: StoredEntitlement.Key, _ list: inout ArgumentList) -> String {
+        guard dialect == .mysql else { return "\(Self.keyTuple) > \(marks(of: last, &list))" }
+        let parts = Array(zip(Self.key, last.texts))
+        let alternatives = parts.indices.map { end in
+            let terms = parts[...end].enumerated().map { index, part in
+                "\(part.0) \(index == end ? ">" : "=") \(list.mark(.text(part.1)))"
+            }
+            return "(" + terms.joined(separator: " AND ") + ")"
+        }
+        return "(" + alternatives.joined(separator: " OR ") + ")"
     }
 
     /// The rows of these keys, of which there is at least one.
@@ -191,21 +204,29 @@ package struct EntitlementStatements: Hashable, Sendable {
         guard !rows.isEmpty else { return nil }
         var list = ArgumentList(dialect: dialect)
         let lines = rows.map { row in
+            let key = row.key.texts.map { list.mark(.text($0)) }
             let values = row.texts.enumerated().map { index, text in
                 guard let text else { return list.mark(.null) }
                 let isText = ["original_transaction_id", "product_id"].contains(Self.values[index])
                 return list.mark(
                     isText ? .text(text) : Int64(text).map(CompanyLiteral.integer) ?? .text(text))
             }
-            let key = row.key.texts.map { list.mark(.text($0)) }
             return "(" + (key + values).joined(separator: ", ") + ")"
         }
-        let sets = Self.values.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        let sets = Self.values.map { "\($0) = \(proposed($0))" }.joined(separator: ", ")
+        let conflict =
+            dialect == .mysql
+            ? " ON DUPLICATE KEY UPDATE "
+            : " ON CONFLICT (\(Self.key.joined(separator: ", "))) DO UPDATE SET "
         return MappedStatement(
             sql: "INSERT INTO \(table) (\(Self.columns.joined(separator: ", "))) VALUES "
-                + lines.joined(separator: ", ")
-                + " ON CONFLICT (\(Self.key.joined(separator: ", "))) DO UPDATE SET \(sets)",
+                + lines.joined(separator: ", ") + conflict + sets,
             arguments: list.arguments)
+    }
+
+    /// The value that an insertion proposed for a row that is there already.
+    private func proposed(_ column: String) -> String {
+        dialect == .mysql ? "VALUES(\(column))" : "excluded.\(column)"
     }
 
     private func deletion(of keys: [StoredEntitlement.Key]) -> MappedStatement? {
@@ -223,10 +244,10 @@ package struct EntitlementStatements: Hashable, Sendable {
         let nothing = Self.columns.map { _ in "NULL" }.joined(separator: ", ")
         return [
             "INSERT INTO \(table) (\(Self.columns.joined(separator: ", "))) SELECT \(nothing) "
-                + "WHERE false",
+                + names.nowhere,
             "UPDATE \(table) SET "
-                + Self.values.map { "\($0) = \($0)" }.joined(separator: ", ") + " WHERE false",
-            "DELETE FROM \(table) WHERE false",
+                + Self.values.map { "\($0) = \($0)" }.joined(separator: ", ") + " WHERE 1 = 0",
+            "DELETE FROM \(table) WHERE 1 = 0",
         ]
     }
 
@@ -261,16 +282,23 @@ package struct EntitlementStatements: Hashable, Sendable {
     private static let keyTuple = "(" + key.joined(separator: ", ") + ")"
 
     private var selection: String {
-        Self.columns.map { dialect == .sqlite ? "CAST(\($0) AS TEXT)" : "\($0)::text" }
-            .joined(separator: ", ")
+        Self.columns.map { column in
+            switch dialect {
+            case .sqlite: "CAST(\(column) AS TEXT)"
+            case .postgresql: "\(column)::text"
+            case .mysql: MappedStatements.bytes(column)
+            }
+        }.joined(separator: ", ")
     }
 
     private func marks(of key: StoredEntitlement.Key, _ list: inout ArgumentList) -> String {
         "(" + key.texts.map { list.mark(.text($0)) }.joined(separator: ", ") + ")"
     }
 
-    private var table: String {
-        MappedStatements(TableMapping(table: name, columns: [:]), for: dialect).table
+    private var table: String { names.table }
+
+    private var names: MappedStatements {
+        MappedStatements(TableMapping(table: name, columns: [:]), for: dialect)
     }
 
     /// The rows that a query of `columns` found.
@@ -282,6 +310,16 @@ package struct EntitlementStatements: Hashable, Sendable {
 extension EntitlementStatements {
     /// The statement that makes the table.
     package var definition: String {
+        if dialect == .mysql {
+            return """
+                CREATE TABLE \(table) (bundle_id VARCHAR(155) NOT NULL, environment VARCHAR(20) NOT \
+                NULL, customer_id VARCHAR(255) NOT NULL, entitlement VARCHAR(100) NOT NULL, \
+                expires_date BIGINT, grace_period_expires_date BIGINT, original_transaction_id \
+                VARCHAR(255) NOT NULL, product_id VARCHAR(255) NOT NULL, will_renew INTEGER, \
+                signed_date BIGINT, PRIMARY KEY (bundle_id, environment, customer_id, entitlement)) \
+                ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin
+                """
+        }
         let number = dialect == .sqlite ? "INTEGER" : "BIGINT"
         return """
             CREATE TABLE \(table) (bundle_id TEXT NOT NULL, environment TEXT NOT NULL, customer_id \
@@ -350,6 +388,10 @@ extension EntitlementStatements {
     }
 
     private func isText(_ type: String) -> Bool {
+        if dialect == .mysql {
+            return ["varchar", "char("].contains(where: type.hasPrefix)
+                || ["tinytext", "text", "mediumtext", "longtext"].contains(type)
+        }
         guard dialect == .postgresql else {
             return ["char", "clob", "text"].contains(where: type.contains) && !type.contains("int")
         }
@@ -358,6 +400,9 @@ extension EntitlementStatements {
 
     private func isNumber(_ type: String, isFlag: Bool) -> Bool {
         if isFlag, type == "boolean" { return true }
+        if dialect == .mysql {
+            return type.hasPrefix("bigint") || isFlag && type.contains("int")
+        }
         guard dialect == .postgresql else { return type.contains("int") }
         return type == "bigint" || isFlag && ["smallint", "integer"].contains(type)
     }

@@ -128,7 +128,12 @@ extension CompanyPage {
         var kept = found[...]
         if found.count > limit, let beyond = found.last.map(statements.cursor) {
             kept = found.prefix(limit)
-            while let last = kept.last, statements.cursor(of: last) == beyond { kept.removeLast() }
+            // Each next to the one behind it: keys that are one to the database are next to each other.
+            var behind = beyond
+            while let last = kept.last.map(statements.cursor), statements.mayBeOne(last, behind) {
+                behind = last
+                kept.removeLast()
+            }
             // More rows with one key than a page has: those beyond are not counted.
             if kept.isEmpty { kept = found.prefix(limit) }
         }

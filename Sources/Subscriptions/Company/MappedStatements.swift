@@ -13,9 +13,12 @@ package struct MappedStatement: Hashable, Sendable {
 ///
 /// PostgreSQL's session has `TimeZone` UTC and `DateStyle` ISO, so that its texts are the ones that
 /// `ColumnForm` reads. Its parameters have no type, so that it takes the type of the column.
+///
+/// MySQL's session has `time_zone` UTC. Every text is read as bytes, because its collations take
+/// different texts for one; an index of the company's still serves a key, which is compared twice.
 package struct MappedStatements: Hashable, Sendable {
     package enum Dialect: Hashable, Sendable {
-        case sqlite, postgresql
+        case sqlite, postgresql, mysql
     }
 
     package let mapping: TableMapping
@@ -40,9 +43,7 @@ package struct MappedStatements: Hashable, Sendable {
         let key = mapping.keyColumns
         var terms = key.map { "\(column($0.column)) IS NOT NULL" }
         if let cursor, cursor.key.count == key.count {
-            let marks = zip(key, cursor.key).map { list.mark(keyLiteral($1, form: $0.form)) }
-            terms.append(
-                tuple(key.map { column($0.column) }) + " > " + tuple(marks))
+            terms.append(isBehind(zip(key, cursor.key).map { ($0, $1) }, &list))
         }
         terms += apps.map { isOf($0, &list) } ?? []
         terms += isLatest
@@ -52,6 +53,49 @@ package struct MappedStatements: Hashable, Sendable {
             sql: "SELECT \(selection) FROM \(table) AS t WHERE "
                 + terms.joined(separator: " AND ") + " ORDER BY \(order) LIMIT \(limit)",
             arguments: list.arguments)
+    }
+
+    /// The term that names the rows behind a key, in the order of the database.
+    ///
+    /// MySQL does not use an index to compare tuples.
+    private func isBehind(
+        _ key: [(part: KeyColumn, text: String)], _ list: inout ArgumentList
+    ) -> String {
+        guard dialect == .mysql else {
+            let marks = key.map { list.mark(keyLiteral($0.text, form: $0.part.form)) }
+            return tuple(key.map { column($0.part.column) }) + " > " + tuple(marks)
+        }
+        let alternatives = key.indices.map { last in
+            let terms = key[...last].enumerated().map { index, part in
+                "\(column(part.part.column)) \(index == last ? ">" : "=") "
+                    + keyMark(part.text, form: part.part.form, &list)
+            }
+            return "(" + terms.joined(separator: " AND ") + ")"
+        }
+        return "(" + alternatives.joined(separator: " OR ") + ")"
+    }
+
+    package typealias KeyColumn = (field: SubscriptionField, column: String, form: ColumnForm)
+
+    /// The mark of a part of a key.
+    private func keyMark(
+        _ text: String, form: ColumnForm, _ list: inout ArgumentList
+    ) -> String {
+        let literal = keyLiteral(text, form: form)
+        guard dialect == .mysql, form == .integer, case .text = literal else {
+            return list.mark(literal)
+        }
+        // Compared as a text, a number would become a floating-point one.
+        return "CAST(\(list.mark(literal)) AS UNSIGNED)"
+    }
+
+    /// The term that a part of a key is this one, by its bytes.
+    func isEqual(
+        _ name: String, _ text: String, form: ColumnForm, _ list: inout ArgumentList
+    ) -> String {
+        let term = "\(column(name)) = " + keyMark(text, form: form, &list)
+        guard dialect == .mysql, form != .integer else { return term }
+        return term + " AND \(self.text(.column(name, form))) = \(list.mark(.text(text)))"
     }
 
     /// The terms that name rows of some apps; none where no column tells apps apart.
@@ -75,7 +119,7 @@ package struct MappedStatements: Hashable, Sendable {
                 guard case .column(let name, let form) = mapping.columns[part.field],
                     let text = mapping.stored(part.text, of: part.field)
                 else { continue }
-                terms.append("\(column(name)) = \(list.mark(keyLiteral(text, form: form)))")
+                terms.append(isEqual(name, text, form: form, &list))
             }
             guard !terms.isEmpty else { return [] }
             alternatives.append("(" + terms.joined(separator: " AND ") + ")")
@@ -108,12 +152,19 @@ package struct MappedStatements: Hashable, Sendable {
     /// The row of a key, or two where the key is not unique.
     ///
     /// `nil` where a constant says that no row has this key.
-    package func row(_ key: SubscriptionKey) -> MappedStatement? {
+    ///
+    /// - Parameters:
+    ///   - key: In trueup's form.
+    ///   - isLocked: Whether no other transaction may change the row until this one ends; only
+    ///     MySQL needs that for a compare-and-set.
+    /// - Returns: A query of `TableMapping.readColumns`.
+    package func row(_ key: SubscriptionKey, isLocked: Bool = false) -> MappedStatement? {
         var list = ArgumentList(dialect: dialect)
         guard let terms = identity(of: key, &list) else { return nil }
         return MappedStatement(
             sql: "SELECT \(selection) FROM \(table) AS t WHERE "
-                + (terms + isLatest).joined(separator: " AND ") + " LIMIT 2",
+                + (terms + isLatest).joined(separator: " AND ") + " LIMIT 2"
+                + (isLocked ? " FOR UPDATE" : ""),
             arguments: list.arguments)
     }
 
@@ -127,7 +178,7 @@ package struct MappedStatements: Hashable, Sendable {
                 guard constant == text else { return nil }
             case .column(let name, let form):
                 guard let stored = mapping.stored(text, of: field) else { return nil }
-                terms.append("\(column(name)) = \(list.mark(keyLiteral(stored, form: form)))")
+                terms.append(isEqual(name, stored, form: form, &list))
             case .member, nil: return nil
             }
         }
@@ -150,13 +201,32 @@ package struct MappedStatements: Hashable, Sendable {
     /// The company's own rows of a subscription that are older than its latest do not count.
     var isLatest: [String] {
         guard let latest = mapping.latestBy else { return [] }
-        let same = mapping.keyColumns.map { "later.\(quoted($0.column)) = \(column($0.column))" }
+        let same = mapping.keyColumns.map { part in
+            let term = "later.\(quoted(part.column)) = \(column(part.column))"
+            guard dialect == .mysql, part.form != .integer else { return term }
+            return term + " AND \(Self.bytes("later." + quoted(part.column))) = "
+                + Self.bytes(column(part.column))
+        }
         let name = quoted(latest)
         return [
             "NOT EXISTS (SELECT 1 FROM \(table) AS later WHERE "
                 + (same + [
                     "(later.\(name) > t.\(name) OR (t.\(name) IS NULL AND later.\(name) IS NOT NULL))"
                 ]).joined(separator: " AND ") + ")"
+        ]
+    }
+
+    /// The latest row, as a term of a statement that writes: there MySQL reads the same table only in
+    /// a table of its own.
+    private func isLatest(
+        of key: SubscriptionKey, _ list: inout ArgumentList
+    ) -> [String] {
+        guard dialect == .mysql, let latest = mapping.latestBy else { return isLatest }
+        guard let same = identity(of: key, &list) else { return ["1 = 0"] }
+        let name = quoted(latest)
+        return [
+            "t.\(name) <=> (SELECT newest.m FROM (SELECT MAX(t.\(name)) AS m FROM \(table) AS t WHERE "
+                + same.joined(separator: " AND ") + ") AS newest)"
         ]
     }
 
@@ -170,6 +240,8 @@ package struct MappedStatements: Hashable, Sendable {
         case (.constant, _): "NULL"
         case (.column(let name, _), .sqlite): "CAST(\(column(name)) AS TEXT)"
         case (.column(let name, _), .postgresql): "\(column(name))::text"
+        case (.column(let name, .uuidBinary), .mysql): Self.bytes("LOWER(HEX(\(column(name))))")
+        case (.column(let name, _), .mysql): Self.bytes(column(name))
         case (.member(of: let name, path: let path, _), .sqlite):
             "CASE WHEN json_valid(\(column(name))) THEN CAST(json_extract(\(column(name)), "
                 + Self.quotedText("$" + path.map { ".\"\($0)\"" }.joined()) + ") AS TEXT) END"
@@ -180,7 +252,24 @@ package struct MappedStatements: Hashable, Sendable {
                 + path.dropLast().map { "->" + Self.quotedText($0) }.joined()
                 + "->>" + Self.quotedText(path.last ?? "") + ") ELSE '\(MemberText.document)' || "
                 + column(name) + "::text END"
+        case (.member(of: let name, path: let path, _), .mysql):
+            Self.member(path, of: column(name))
         }
+    }
+
+    /// A value of MySQL's as the bytes of its text.
+    static func bytes(_ value: String) -> String {
+        "CAST(CONVERT(\(value) USING utf8mb4) AS BINARY)"
+    }
+
+    /// A member of JSON in MySQL; null is not a value.
+    private static func member(_ path: [String], of column: String) -> String {
+        let steps = path.map { ".\"\($0)\"" }.joined()
+        let text = quotedText("$" + steps).replacing("\\", with: "\\\\")
+        let found = "JSON_EXTRACT(\(column), \(text))"
+        return
+            "CASE WHEN JSON_VALID(\(column)) THEN CASE JSON_TYPE(\(found)) WHEN 'NULL' THEN NULL "
+            + "ELSE \(bytes("JSON_UNQUOTE(\(found))")) END END"
     }
 
     /// The table's name in a statement.
@@ -196,26 +285,56 @@ package struct MappedStatements: Hashable, Sendable {
         var statements: [String] = []
         if !updated.isEmpty {
             statements.append(
-                "UPDATE \(table) SET \(updated.joined(separator: ", ")) WHERE false")
+                "UPDATE \(table) SET \(updated.joined(separator: ", ")) WHERE \(never)")
         }
         if !inserted.isEmpty {
             let nothing = inserted.map { _ in "NULL" }.joined(separator: ", ")
             statements.append(
                 "INSERT INTO \(table) (\(inserted.map(quoted).joined(separator: ", "))) "
-                    + "SELECT \(nothing) WHERE false")
+                    + "SELECT \(nothing) \(nowhere)")
         }
         return statements
     }
+
+    private var never: String { dialect == .mysql ? "1 = 0" : "false" }
+
+    /// The end of a query that finds nothing.
+    var nowhere: String { (dialect == .mysql ? "FROM DUAL WHERE " : "WHERE ") + never }
 
     func column(_ name: String) -> String { "t." + quoted(name) }
 
     /// A name in a statement.
     package func quoted(_ name: String) -> String {
-        "\"" + name.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
+        guard dialect != .mysql else {
+            return "`" + name.map { $0 == "`" ? "``" : String($0) }.joined() + "`"
+        }
+        return "\"" + name.map { $0 == "\"" ? "\"\"" : String($0) }.joined() + "\""
     }
 
     static func quotedText(_ text: String) -> String {
         "'" + text.map { $0 == "'" ? "''" : String($0) }.joined() + "'"
+    }
+
+    /// Whether the database may take two keys for one where it sorts: then only a page that holds
+    /// both is followed by what is behind them.
+    ///
+    /// Collations of MySQL ignore letter case, accents and blanks at the end. Digits differ in all
+    /// of them; of a letter beyond ASCII it is not known which others are the same.
+    package func mayBeOne(_ left: CompanyCursor, _ right: CompanyCursor) -> Bool {
+        guard dialect == .mysql, left.key.count == right.key.count else { return left == right }
+        return zip(left.key, right.key).allSatisfy { left, right in
+            guard left != right else { return true }
+            guard left.utf8.allSatisfy({ $0 < 0x80 }), right.utf8.allSatisfy({ $0 < 0x80 }) else {
+                return true
+            }
+            return Self.folded(left) == Self.folded(right)
+        }
+    }
+
+    private static func folded(_ text: String) -> String {
+        // Some languages take these letters for one another.
+        text.lowercased().filter { $0.isLetter || $0.isNumber }
+            .replacing("w", with: "v").replacing("y", with: "i")
     }
 
     private func tuple(_ parts: [String]) -> String {
@@ -238,8 +357,10 @@ struct ArgumentList {
 
     init(dialect: MappedStatements.Dialect) { self.dialect = dialect }
 
+    /// In MySQL the marks have no numbers: they must be made in the order of the statement.
     mutating func mark(_ value: CompanyLiteral) -> String {
         arguments.append(value)
+        guard dialect != .mysql else { return "?" }
         return (dialect == .sqlite ? "?" : "$") + String(arguments.count)
     }
 }
@@ -299,11 +420,11 @@ extension MappedStatements {
         var list = ArgumentList(dialect: dialect)
         var sets: [String] = []
         for field in fields {
-            guard case .column(let name, _) = mapping.columns[field],
+            guard case .column(let name, let form) = mapping.columns[field],
                 let literal = mapping.literal(
                     change.after[field] ?? .null, in: field, spelling: spelling)
             else { return .refused(noForm(of: field, change.after[field] ?? .null)) }
-            sets.append("\(quoted(name)) = \(list.mark(literal))")
+            sets.append("\(quoted(name)) = \(mark(literal, form: form, &list))")
         }
         if let version = mapping.versionColumn {
             sets.append("\(quoted(version)) = \(quoted(version)) + 1")
@@ -316,6 +437,14 @@ extension MappedStatements {
                 arguments: list.arguments))
     }
 
+    /// The mark of a value that is written.
+    func mark(
+        _ literal: CompanyLiteral, form: ColumnForm, _ list: inout ArgumentList
+    ) -> String {
+        let mark = list.mark(literal)
+        return form == .uuidBinary && dialect == .mysql ? "UNHEX(REPLACE(\(mark), '-', ''))" : mark
+    }
+
     private func delete(_ change: CompanyChange, standing: [String?]) -> MappedWrite {
         guard mapping.latestBy == nil else {
             return .refused("the table has a row for each transaction; delete it by hand")
@@ -325,7 +454,8 @@ extension MappedStatements {
         guard let terms = unmoved(change, fields, standing, &list) else { return .stale }
         return .execute(
             MappedStatement(
-                sql: "DELETE FROM \(table) AS t WHERE " + terms.joined(separator: " AND "),
+                sql: (dialect == .mysql ? "DELETE t FROM" : "DELETE FROM") + " \(table) AS t WHERE "
+                    + terms.joined(separator: " AND "),
                 arguments: list.arguments))
     }
 
@@ -346,7 +476,7 @@ extension MappedStatements {
             }
             terms.append("\(self.text(column)) = \(list.mark(.text(text)))")
         }
-        return terms + isLatest
+        return terms + isLatest(of: change.key, &list)
     }
 
     private func insert(_ change: CompanyChange) -> MappedWrite {
@@ -389,13 +519,13 @@ extension MappedStatements {
         }
         for field in SubscriptionField.allCases where mapping.writable.contains(field) {
             guard let value = values[field], value != .null,
-                case .column(let name, _) = mapping.columns[field]
+                case .column(let name, let form) = mapping.columns[field]
             else { continue }
             guard let literal = mapping.literal(value, in: field, spelling: spelling) else {
                 return .refused(noForm(of: field, value))
             }
             names.append(quoted(name))
-            marks.append(list.mark(literal))
+            marks.append(mark(literal, form: form, &list))
         }
         for (name, value) in (mapping.inserts ?? [:]).sorted(by: { $0.key < $1.key }) {
             names.append(quoted(name))
@@ -439,107 +569,5 @@ extension InsertedConstant {
         case .boolean(let truth): .boolean(truth)
         case .null: .null
         }
-    }
-}
-
-/// Rows that have no key: pages go by the key, and leave them out.
-extension MappedStatements {
-    /// Counts the rows with NULL in a column of the key.
-    ///
-    /// - Parameter apps: Whose rows, as far as columns tell apps apart; `nil` for all.
-    /// - Returns: A query of one row: how many there are, then how many of them have no value in
-    ///   each of `TableMapping.keyColumns`; `nil` where the key is in no column.
-    package func keyless(of apps: [AppIdentity]? = nil) -> MappedStatement? {
-        let names = mapping.keyColumns.map { column($0.column) }
-        guard !names.isEmpty else { return nil }
-        var list = ArgumentList(dialect: dialect)
-        let counts =
-            ["CAST(count(*) AS TEXT)"]
-            + names.map { "CAST(sum(CASE WHEN \($0) IS NULL THEN 1 ELSE 0 END) AS TEXT)" }
-        let isKeyless = "(" + names.map { "\($0) IS NULL" }.joined(separator: " OR ") + ")"
-        let terms = [isKeyless] + (apps.map { isOf($0, &list) } ?? [])
-        return MappedStatement(
-            sql: "SELECT \(counts.joined(separator: ", ")) FROM \(table) AS t WHERE "
-                + terms.joined(separator: " AND "),
-            arguments: list.arguments)
-    }
-
-    /// Reads the answer to the query of `keyless`.
-    package func keyless(of answer: [String?]?) -> KeylessRows {
-        let counts = (answer ?? []).map { $0.flatMap { Int64($0) } ?? 0 }
-        let columns = zip(mapping.keyColumns, counts.dropFirst()).filter { $0.1 > 0 }
-        return KeylessRows(count: counts.first ?? 0, columns: columns.map(\.0.column))
-    }
-}
-
-/// Rows of the company's table that name no subscription.
-package struct KeylessRows: Hashable, Sendable {
-    package var count: Int64
-    /// The company's columns that hold NULL.
-    package var columns: [String]
-
-    package init(count: Int64 = 0, columns: [String] = []) {
-        self.count = count
-        self.columns = columns
-    }
-}
-
-/// Rows of apps that a run does not read: a worker looks there before it inserts.
-extension MappedStatements {
-    /// So many apps are named one by one, so that the index of the key serves; with more the table
-    /// is searched.
-    private static let appsNamed = 500
-
-    /// The apps of the table besides some.
-    ///
-    /// - Parameter apps: Those that are read.
-    /// - Returns: A query of what is in the columns that tell apps apart, each combination once;
-    ///   `nil` where no column does.
-    package func apps(besides apps: [AppIdentity]) -> MappedStatement? {
-        let names = appColumns.map { column($0.column) }
-        guard !names.isEmpty else { return nil }
-        var list = ArgumentList(dialect: dialect)
-        let isRead = isOf(apps, &list).map { "NOT " + $0 }
-        let terms = names.map { "\($0) IS NOT NULL" } + isRead
-        return MappedStatement(
-            sql: "SELECT DISTINCT "
-                + appColumns.map { text(.column($0.column, $0.form)) }.joined(separator: ", ")
-                + " FROM \(table) AS t WHERE " + terms.joined(separator: " AND ")
-                + " LIMIT \(Self.appsNamed + 1)",
-            arguments: list.arguments)
-    }
-
-    /// The rows of a subscription under some apps.
-    ///
-    /// - Parameters:
-    ///   - id: The original transaction id.
-    ///   - apps: As `apps(besides:)` found them.
-    /// - Returns: A query of `TableMapping.readColumns`; `nil` where no row can be one.
-    package func rows(holding id: String, in apps: [[String?]]) -> MappedStatement? {
-        let columns = appColumns
-        guard !columns.isEmpty, !apps.isEmpty,
-            case .column(let name, let form) = mapping.columns[.originalTransactionID],
-            let stored = mapping.stored(id, of: .originalTransactionID),
-            form == .text || form.value(of: stored, as: .text) != nil
-        else { return nil }
-        var list = ArgumentList(dialect: dialect)
-        var terms = ["\(column(name)) = \(list.mark(keyLiteral(stored, form: form)))"]
-        if apps.count <= Self.appsNamed {
-            let named = apps.map { app in
-                let parts = zip(columns, app).map { part, text in
-                    "\(column(part.column)) = \(list.mark(keyLiteral(text ?? "", form: part.form)))"
-                }
-                return "(" + parts.joined(separator: " AND ") + ")"
-            }
-            terms.append("(" + named.joined(separator: " OR ") + ")")
-        }
-        return MappedStatement(
-            sql: "SELECT \(selection) FROM \(table) AS t WHERE "
-                + (terms + isLatest).joined(separator: " AND ") + " LIMIT 20",
-            arguments: list.arguments)
-    }
-
-    private var appColumns: [(field: SubscriptionField, column: String, form: ColumnForm)] {
-        mapping.keyColumns.filter { $0.field != .originalTransactionID }
     }
 }

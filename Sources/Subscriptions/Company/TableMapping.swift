@@ -140,6 +140,8 @@ package enum ColumnForm: Hashable, Sendable {
     case timestamp(LocalClock)
     case boolean
     case uuid
+    /// The 16 bytes of a UUID, in a binary column of MySQL.
+    case uuidBinary
 }
 
 /// The company's words for a status.

@@ -4,6 +4,7 @@
 package enum DocumentationPage {
     package static let backup = place("backup.md")
     package static let database = place("database.md")
+    package static let mysql = place("mysql.md")
     package static let postgresql = place("postgresql.md")
     package static let storePrograms = place("store-programs.md")
 

@@ -1,7 +1,6 @@
 package import ArgumentParser
 import FoundationEssentials
 import Glibc
-import PostgresDatabase
 import ProgramDatabase
 import SubscriptionStore
 package import Subscriptions
@@ -106,10 +105,10 @@ package struct Init: Verb {
                     + "columns it keeps. Write \"store: {url: '\(path)', books: sqlite:books.sqlite}\" "
                     + "and run \"trueup doctor\" (\(DocumentationPage.storePrograms)).")
         }
-        let isPostgreSQL = PostgresAddress.isURL(path)
+        let isOnServer = CompanySettings.isElsewhere(path)
         let source = try CompanySettings.source(
-            isPostgreSQL ? path : SettingsPath.resolve(path, from: "."), file: "--from")
-        let named = isPostgreSQL ? path : source.url
+            isOnServer ? path : SettingsPath.resolve(path, from: "."), file: "--from")
+        let named = isOnServer ? path : source.url
         let (tables, proposal) = try await onBackgroundThread {
             let schema = try CompanyConnection.schema(source)
             let tables = try schema.tables()

@@ -1,6 +1,8 @@
 import EventDelivery
+package import MySQLDatabase
 package import PostgresDatabase
 package import ProgramDatabase
+import ServerConnections
 package import Subscriptions
 
 /// The company's own table, where the rows are not in trueup's.
@@ -37,6 +39,7 @@ package enum CompanySource: Hashable, Sendable {
     /// The path of an SQLite file.
     case sqlite(String)
     case postgresql(PostgresAddress)
+    case mysql(MySQLAddress)
     /// A program of the company's own, which reads and writes any other.
     case program(ProgramCommand)
 
@@ -45,6 +48,7 @@ package enum CompanySource: Hashable, Sendable {
         switch self {
         case .sqlite(let path): "sqlite:" + path
         case .postgresql(let address): "postgres://" + address.description
+        case .mysql(let address): "mysql://" + address.description
         case .program(let command): command.url
         }
     }
@@ -69,15 +73,16 @@ extension CompanySettings {
             return try completeProgram(
                 url: &path, in: directory, file: file, environment: environment)
         }
-        let isOnServer = PostgresAddress.isURL(path)
+        let isOnServer = PostgresAddress.isURL(path) || MySQLAddress.isURL(path)
         try keepEntitlements(file: file)
         guard books != nil || copyPath != nil || mapping != nil || isOnServer else { return }
-        let books = try place(besideServer: isOnServer, file: file)
+        if MySQLAddress.isURL(path), books == nil { books = .file(Self.defaultBooks) }
+        let books = try place(besideServer: PostgresAddress.isURL(path), file: file)
         guard mapping != nil else {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.subscriptions",
                 problem: isOnServer
-                    ? "is missing next to a store.url of PostgreSQL"
+                    ? "is missing next to a store.url of a database server"
                     : "is missing next to store.books",
                 suggestion: isOnServer
                     ? "say how your table is read; docs/mappings/README.md"
@@ -103,7 +108,7 @@ extension CompanySettings {
         path = resolved
     }
 
-    /// trueup's database beside a store program, where the settings name none.
+    /// trueup's database beside a store program or MySQL, where the settings name none.
     private static let defaultBooks = "trueup.sqlite"
     private static let namedFile =
         "name the file for trueup's own database: \"books: sqlite:books.sqlite\""
@@ -136,7 +141,7 @@ extension CompanySettings {
                 problem: "is on a server, and store.url names none",
                 suggestion: Self.namedFile)
         case .file(let written):
-            guard !ProgramCommand.isURL(written), !PostgresAddress.isURL(written) else {
+            guard !Self.isElsewhere(written) else {
                 throw ConfigurationError(
                     file: file, line: nil, key: "store.books", problem: "must be a file",
                     suggestion: Self.namedFile)
@@ -219,7 +224,7 @@ extension CompanySettings {
     ) throws(ConfigurationError) -> String {
         let inFile = "name the file for trueup's own database: \"books: sqlite:books.sqlite\""
         switch books {
-        case .file(let path) where !PostgresAddress.isURL(path):
+        case .file(let path) where !Self.isElsewhere(path):
             guard copyPath == nil else {
                 throw ConfigurationError(
                     file: file, line: nil, key: "store.copy",
@@ -231,13 +236,16 @@ extension CompanySettings {
         case .file:
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books", problem: "must not be another server",
-                suggestion: "\"books: postgres:\(BooksPlace.defaultName)\" puts trueup's database "
-                    + "next to your table; or " + inFile)
+                suggestion: isOnServer
+                    ? "\"books: postgres:\(BooksPlace.defaultName)\" puts trueup's database next to "
+                        + "your table; or " + inFile
+                    : inFile)
         case .server(let name) where isOnServer: booksName = name
         case .server:
             throw ConfigurationError(
                 file: file, line: nil, key: "store.books",
-                problem: "is on a server, and store.url names none", suggestion: inFile)
+                problem: "is on a server, and store.url names none of PostgreSQL",
+                suggestion: inFile)
         case nil:
             guard isOnServer else {
                 throw ConfigurationError(
@@ -254,6 +262,11 @@ extension CompanySettings {
 }
 
 extension CompanySettings {
+    /// Whether a URL of `store.url` names something else than a file.
+    static func isElsewhere(_ url: String) -> Bool {
+        PostgresAddress.isURL(url) || MySQLAddress.isURL(url) || ProgramCommand.isURL(url)
+    }
+
     /// Returns the meaning of a URL of `store.url`; relative paths are resolved already.
     static func source(
         _ url: String, file: String
@@ -267,9 +280,10 @@ extension CompanySettings {
                     suggestion: error.suggestion)
             }
         }
-        guard PostgresAddress.isURL(url) else { return .sqlite(url) }
-        do throws(PostgresAddress.Problem) {
-            return .postgresql(try PostgresAddress(url: url))
+        guard PostgresAddress.isURL(url) || MySQLAddress.isURL(url) else { return .sqlite(url) }
+        do throws(ServerURL.Problem) {
+            return MySQLAddress.isURL(url)
+                ? .mysql(try MySQLAddress(url: url)) : .postgresql(try PostgresAddress(url: url))
         } catch {
             throw ConfigurationError(
                 file: file, line: nil, key: "store.url", problem: error.problem,

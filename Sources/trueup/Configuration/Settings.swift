@@ -1,8 +1,10 @@
 import Crypto
 import Glibc
+import MySQLDatabase
 import PostgresDatabase
 import ProgramDatabase
 import Reconciliation
+import ServerConnections
 package import Subscriptions
 
 /// The effective settings: file, environment and defaults merged, every path resolved.
@@ -233,13 +235,17 @@ extension Settings {
             try complete(under: environment)
         } catch {
             // Before anything that is wrong with a mapping for a database that cannot be opened.
-            guard !PostgresConnector.isBuiltIn, PostgresAddress.isURL(databasePath) else {
-                throw error
+            if !PostgresConnector.isBuiltIn, PostgresAddress.isURL(databasePath) {
+                throw ConfigurationError(
+                    file: file, line: nil, key: "store.url",
+                    problem: "names a PostgreSQL database, and this trueup was built without it",
+                    suggestion: PostgresConnector.installation)
             }
+            guard !MySQLConnector.isBuiltIn, MySQLAddress.isURL(databasePath) else { throw error }
             throw ConfigurationError(
                 file: file, line: nil, key: "store.url",
-                problem: "names a PostgreSQL database, and this trueup was built without it",
-                suggestion: PostgresConnector.installation)
+                problem: "names a MySQL or MariaDB database, and this trueup was built without it",
+                suggestion: MySQLConnector.installation)
         }
     }
 
@@ -253,7 +259,7 @@ extension Settings {
             else { continue }
             try setting.read(SettingsValue(text, ofVariable: name), &self)
         }
-        if !PostgresAddress.isURL(databasePath), !ProgramCommand.isURL(databasePath) {
+        if !CompanySettings.isElsewhere(databasePath) {
             databasePath = SettingsPath.resolve(databasePath, from: directory)
         }
         try company.complete(
@@ -282,7 +288,7 @@ extension SettingForm where Value == String {
 
     static var storeURL: SettingForm {
         SettingForm(
-            "`sqlite:` and a path, `postgres://`, or `program:` and a command",
+            "`sqlite:` and a path, `postgres://`, `mysql://`, or `program:` and a command",
             display: .store,
             examples: ["sqlite:other.sqlite"],
             read: { value throws(ConfigurationError) in
@@ -300,9 +306,13 @@ extension SettingForm where Value == String {
                         throw value.error(error.problem, suggestion: error.suggestion)
                     }
                 }
-                if PostgresAddress.isURL(url) {
-                    do throws(PostgresAddress.Problem) {
-                        _ = try PostgresAddress(url: url)
+                if PostgresAddress.isURL(url) || MySQLAddress.isURL(url) {
+                    do throws(ServerURL.Problem) {
+                        if MySQLAddress.isURL(url) {
+                            _ = try MySQLAddress(url: url)
+                        } else {
+                            _ = try PostgresAddress(url: url)
+                        }
                         return url
                     } catch {
                         throw value.error(error.problem, suggestion: error.suggestion)
@@ -311,7 +321,8 @@ extension SettingForm where Value == String {
                 guard scheme == "sqlite" else {
                     // Not repeated whole: a password may be in it.
                     throw value.error(
-                        "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:, program:",
+                        "this version has no store \"\(scheme):\"; supported: sqlite:, postgres:, mysql:, "
+                            + "program:",
                         suggestion: example)
                 }
                 var path = url.dropFirst("sqlite:".count)
@@ -322,7 +333,7 @@ extension SettingForm where Value == String {
                 return String(path)
             },
             written: { url in
-                PostgresAddress.isURL(url) || ProgramCommand.isURL(url) ? url : "sqlite:" + url
+                CompanySettings.isElsewhere(url) ? url : "sqlite:" + url
             })
     }
 }

@@ -268,6 +268,7 @@ private enum StatusName {
 /// The words for the forms of columns.
 enum FormWord: String, CaseIterable {
     case text, integer, milliseconds, seconds, timestamptz, timestamp, boolean, uuid
+    case uuidBinary = "uuid-binary"
 
     static let ofTimes = "milliseconds, seconds, timestamptz, timestamp"
 }
@@ -295,6 +296,7 @@ extension SettingsMapping {
             case .timestamp: .timestamp(try clock())
             case .boolean: .boolean
             case .uuid: .uuid
+            case .uuidBinary: .uuidBinary
             }
         if word != .timestamp, let zone = self.value("zone") {
             throw zone.error(

@@ -122,6 +122,7 @@ struct CompanyChecks {
                         "\(entitlements) has the columns and the key of store.entitlements"
                             + (writes ? "; every run that writes keeps it" : "; no job writes")))
         }
+        lines += try database.facts().map { .ok("table", nil, $0) }
         lines += cut(by: database.precision)
         if writes, let obstacle = try database.obstacleToLedger() {
             lines.append(

@@ -1,3 +1,4 @@
+import MySQLDatabase
 import PostgresDatabase
 package import Subscriptions
 
@@ -42,7 +43,10 @@ package struct MappingProposal: Sendable {
         (.gracePeriodExpiresDate, ["graceperiodexpiresdate", "graceexpiresat", "graceuntil"]),
         (.autoRenewStatus, ["autorenewstatus", "autorenew", "willrenew"]),
         (.autoRenewProductID, ["autorenewproductid", "nextproductid"]),
-        (.revocationDate, ["revocationdate", "revokedat", "refundedat"]),
+        (
+            .revocationDate,
+            ["revocationdate", "revokedat", "refundedat", "cancellationdate", "cancelledat"]
+        ),
         (.inAppOwnershipType, ["inappownershiptype", "ownership"]),
         (
             .latestTransactionID,
@@ -166,7 +170,7 @@ package struct MappingProposal: Sendable {
                 continue
             }
             lines.append(
-                "      \(field.rawValue): \(Self.mapped(column, as: field))  # \(column.type)")
+                "      \(field.rawValue): \(mapped(column, as: field))  # \(column.type)")
         }
         if let column = Self.column(for: Self.statusNames, in: table), column.holdsNumbers,
             used.insert(column.name).inserted
@@ -240,26 +244,30 @@ package struct MappingProposal: Sendable {
         }
     }
 
-    private static func mapped(_ column: CompanyColumn, as field: SubscriptionField) -> String {
-        let name = quoted(column.name)
+    private func mapped(_ column: CompanyColumn, as field: SubscriptionField) -> String {
+        let name = Self.quoted(column.name)
         switch field.form {
         case .text:
             let isNumber = column.holdsNumbers
             if isNumber { return "{column: \(name), form: integer}" }
+            if column.type == "binary(16)" { return "{column: \(name), form: uuid-binary}" }
             return column.type == "uuid" ? "{column: \(name), form: uuid}" : name
         case .integer:
-            return column.type.contains("bool") ? "{column: \(name), form: boolean}" : name
+            return column.type.contains("bool") || column.type == "tinyint(1)"
+                ? "{column: \(name), form: boolean}" : name
         case .time:
-            if column.type.contains("with time zone") || column.type == "timestamptz" {
+            if column.type.contains("with time zone") || column.type == "timestamptz"
+                || MySQLAddress.isURL(url) && column.type.hasPrefix("timestamp")
+            {
                 return "{column: \(name), form: timestamptz}"
             }
             if column.type.contains("without time zone") || column.type == "timestamp"
-                || column.type == "datetime"
+                || column.type.hasPrefix("datetime")
             {
                 return "{column: \(name), form: timestamp, zone: UTC}"
             }
             if column.holdsNumbers {
-                let isShort = ["expires", "expiry", "expiration"].contains(plain(column.name))
+                let isShort = ["expires", "expiry", "expiration"].contains(Self.plain(column.name))
                 return isShort
                     ? "{column: \(name), form: seconds}  # or milliseconds?"
                     : "{column: \(name), form: milliseconds}"

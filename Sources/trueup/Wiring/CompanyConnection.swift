@@ -1,4 +1,5 @@
 import Logging
+import MySQLDatabase
 import PostgresDatabase
 import ProgramDatabase
 import Reconciliation
@@ -43,6 +44,12 @@ enum CompanyConnection {
                 books: try path.map { path throws(StoreError) in
                     try identity(ofBooksAt: path)
                 } ?? "")
+        case .mysql(let address):
+            MySQLCompany(
+                try .libmariadb(address), mapping: mapping,
+                books: try path.map { path throws(StoreError) in
+                    LedgerOwner(identity: try identity(ofBooksAt: path), path: path)
+                })
         case .program(let command): try ProgramCompany(command)
         }
     }
@@ -63,6 +70,7 @@ enum CompanyConnection {
         switch source {
         case .sqlite(let path): try SQLiteCompanySchema(path: path)
         case .postgresql(let address): PostgresSchema(try .libpq(address))
+        case .mysql(let address): MySQLSchema(try .libmariadb(address))
         case .program(let command): try ProgramCompany(command)
         }
     }
@@ -117,6 +125,10 @@ extension CompanySettings {
 }
 
 extension PostgresCompany: CompanyDatabase {}
+
+extension MySQLCompany: CompanyDatabase {}
+
+extension MySQLSchema: CompanySchema {}
 
 extension ProgramCompany: CompanyDatabase {
     /// The program may leave a row of a unit out, and every later entry is chained to the one before.

@@ -1,8 +1,8 @@
 import AppStoreServerAPI
 import Dispatch
 import Logging
-import PostgresDatabase
 package import ReconciliationRun
+import ServerConnections
 package import SubscriptionStore
 package import Subscriptions
 import Synchronization

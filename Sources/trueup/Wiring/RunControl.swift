@@ -2,8 +2,8 @@ import AppStoreServerAPI
 import Dispatch
 import Glibc
 import Logging
-import PostgresDatabase
 import ReconciliationRun
+import ServerConnections
 package import SubscriptionStore
 package import Subscriptions
 import Synchronization

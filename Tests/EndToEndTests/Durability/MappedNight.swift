@@ -41,11 +41,12 @@ struct MappedNight {
     /// The company's table with its rows.
     func sql(for dialect: MappingExample.Dialect) throws -> String {
         let number = dialect == .sqlite ? "INTEGER" : "BIGINT"
+        let text = dialect == .mysql ? "VARCHAR(150)" : "TEXT"
         return try example.sql(rows, for: dialect) + """
             ;
             CREATE TABLE rights (
-                bundle_id TEXT NOT NULL, environment TEXT NOT NULL, customer_id TEXT NOT NULL,
-                entitlement TEXT NOT NULL, expires_date \(number),
+                bundle_id \(text) NOT NULL, environment \(text) NOT NULL, customer_id \(text) NOT NULL,
+                entitlement \(text) NOT NULL, expires_date \(number),
                 grace_period_expires_date \(number), original_transaction_id TEXT NOT NULL,
                 product_id TEXT NOT NULL, will_renew INTEGER, signed_date \(number),
                 PRIMARY KEY (bundle_id, environment, customer_id, entitlement));

@@ -171,7 +171,8 @@ struct ExampleJudgement {
     private func kept(_ value: Any?, in field: String) -> String {
         let text = text(value)
         if field == "status" { return example.statuses[text] ?? text }
-        return field == "expires_date" && example.keepsSeconds ? String(text.prefix(19)) : text
+        let isCut = ["expires_date", "revocation_date"].contains(field) && example.keepsSeconds
+        return isCut ? String(text.prefix(19)) : text
     }
 
     private func text(_ value: Any?) -> String {

@@ -26,6 +26,8 @@ struct MappingExample: Sendable {
     let rows: @Sendable (SeedRow) -> [[String: String?]]
 
     static let all = [statusText, bigintIDs, rowPerTransaction, jsonPayload]
+    /// The table of MySQL has types that no other database has.
+    static let allOfMySQL = all + [mysqlPurchases]
 
     private static let twoWords = ["3": "2", "4": "1", "5": "2"]
 
@@ -94,6 +96,37 @@ struct MappingExample: Sendable {
         }
     }
 
+    private static let mysqlPurchases = MappingExample(
+        name: "mysql-purchases", table: "ios_purchases", identity: "transaction_id",
+        original: "original_transaction_id",
+        kept: [
+            "product_id", "status", "expires_date", "revocation_date", "latest_transaction_id",
+            "web_order_line_item_id",
+        ],
+        written: ["product_id", "expires_at", "cancelled_at", "web_order_line_item_id", "status"],
+        statuses: twoWords, keepsSeconds: true, takesInserts: true, hasRowsOfTransactions: true
+    ) { row in
+        let isKnown = !row["status"].isEmpty
+        return (isKnown ? [2, 1, 0] : [0]).map { before in
+            [
+                "user_id": "\(row.customer)",
+                "original_transaction_id": row["original_transaction_id"],
+                "transaction_id": before == 0 ? row.transactionID : "9\(before)\(row.index)",
+                "product_id": row["product_id"],
+                "web_order_line_item_id": row.known("web_order_line_item_id"),
+                "expires_at": row.expires(monthsBefore: before).map(Self.dateTime),
+                "cancelled_at": SeedRow.date(row["revocation_date"]).map(Self.dateTime),
+                "status": isKnown ? ["1", "4"].contains(row["status"]) ? "active" : "expired" : "",
+            ]
+        }
+    }
+
+    /// A time as MySQL writes it, without its fraction.
+    private static func dateTime(_ milliseconds: Int) -> String {
+        let date = Date(timeIntervalSince1970: Double(milliseconds / 1000))
+        return String(date.formatted(.iso8601).dropLast()).replacing("T", with: " ")
+    }
+
     private static let jsonPayload = MappingExample(
         name: "json-payload", table: "memberships", identity: "apple_id", original: "apple_id",
         kept: ["status", "expires_date", "product_id", "auto_renew_product_id"],
@@ -127,7 +160,7 @@ extension SeedRow {
 
 extension MappingExample {
     enum Dialect {
-        case sqlite, postgresql
+        case sqlite, postgresql, mysql
     }
 
     /// The lines of the example's file.
@@ -159,7 +192,7 @@ extension MappingExample {
         if dialect == .postgresql {
             made.replace("id INTEGER PRIMARY KEY", with: "id BIGSERIAL PRIMARY KEY")
         }
-        let bytes = dialect == .sqlite ? "BLOB DEFAULT x'00ff10'" : "BYTEA DEFAULT '\\x00ff10'"
+        let bytes = dialect == .postgresql ? "BYTEA DEFAULT '\\x00ff10'" : "BLOB DEFAULT x'00ff10'"
         made += """
 
             ALTER TABLE \(table) ADD COLUMN note TEXT DEFAULT 'ours  ';
@@ -168,12 +201,16 @@ extension MappingExample {
             ALTER TABLE \(table) ADD COLUMN seen_at TIMESTAMP;
 
             """
+        if dialect == .mysql { made = Self.inMySQL(made) }
         for row in rows {
             for var values in self.rows(row) {
                 values["seen_at"] = "2026-01-02 03:04:05.678\(row.index)"
                 let names = values.keys.sorted()
                 let literals = names.map { name in
-                    (values[name] ?? nil).map { "'\($0)'" } ?? "NULL"
+                    (values[name] ?? nil).map { value in
+                        // MariaDB takes no offset; its session is one of UTC.
+                        "'\(dialect == .mysql ? value.replacing("+00:00", with: "") : value)'"
+                    } ?? "NULL"
                 }
                 made +=
                     "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES ("
@@ -181,5 +218,16 @@ extension MappingExample {
             }
         }
         return made
+    }
+
+    /// The table with MySQL's types.
+    private static func inMySQL(_ made: String) -> String {
+        let types = [
+            ("id INTEGER PRIMARY KEY", "id BIGINT AUTO_INCREMENT PRIMARY KEY"),
+            (" TEXT", " VARCHAR(255)"), (" JSONB", " JSON"), (" TIMESTAMPTZ", " POINT"),
+            (" TIMESTAMP", " DATETIME(6)"), (" POINT", " TIMESTAMP(3) NULL"),
+        ]
+        let text = types.reduce(made) { $0.replacing($1.0, with: $1.1) }
+        return "SET time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES';\n" + text
     }
 }

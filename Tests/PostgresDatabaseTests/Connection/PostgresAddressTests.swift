@@ -1,4 +1,5 @@
 import PostgresDatabase
+import ServerConnections
 import Testing
 
 @Suite struct `A PostgreSQL URL` {

@@ -146,7 +146,9 @@ import trueup
             ])
     }
 
-    @Test(arguments: ["status-text", "bigint-ids", "row-per-transaction", "json-payload"])
+    @Test(arguments: [
+        "status-text", "bigint-ids", "row-per-transaction", "json-payload", "mysql-purchases",
+    ])
     func `of every example is read`(name: String) throws {
         // …/Tests/trueupTests/Configuration/TableMappingTests.swift
         var parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)

@@ -11,8 +11,8 @@ package final class ServerPatience: Sendable {
 
     /// How long one answer is waited for.
     package struct Limits: Sendable {
-        /// One statement: as long as the server may work on it, and a margin.
-        package var answer = Duration.milliseconds(SessionLimits().statementMilliseconds + 10_000)
+        /// One statement: the 30 s that a server may work on it, and a margin.
+        package var answer = Duration.milliseconds(40_000)
         /// The longest wait after an earlier one was in vain and no server has answered since.
         package var answerOnceLost = Duration.seconds(5)
         /// The longest wait for an answer after a signal.
@@ -55,16 +55,21 @@ package final class ServerPatience: Sendable {
 
     /// Notes that the servers were waited for as long as a run waits: until one answers, no other session
     /// waits for as long once more.
-    func giveUp() { state.withLock { $0.isGivenUp = true } }
+    package func giveUp() { state.withLock { $0.isGivenUp = true } }
 
-    var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
+    /// Whether `giveUp` was called and no server has answered since.
+    package var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
 
     /// The answer that has been waited for longest.
     package var wait: Wait? {
         state.withLock { $0.waits.values.min { $0.since < $1.since } }
     }
 
-    func begins(_ reason: String) -> UInt64 {
+    /// Notes that an answer is waited for.
+    ///
+    /// - Parameter reason: Which server, and what it was asked for.
+    /// - Returns: The number by which the wait is ended.
+    package func begins(_ reason: String) -> UInt64 {
         state.withLock { state in
             state.last &+= 1
             state.waits[state.last] = Wait(reason: reason, since: .now)
@@ -72,10 +77,12 @@ package final class ServerPatience: Sendable {
         }
     }
 
+    /// Notes that the wait for an answer is over.
+    ///
     /// - Parameters:
     ///   - number: As `begins` returned it.
     ///   - isAnswered: Whether the server said anything.
-    func ends(_ number: UInt64, isAnswered: Bool) {
+    package func ends(_ number: UInt64, isAnswered: Bool) {
         state.withLock { state in
             state.waits[number] = nil
             state.isLost = !isAnswered
@@ -90,7 +97,7 @@ package final class ServerPatience: Sendable {
     ///   - begin: When it was asked for.
     ///   - usual: In place of the limit of a statement.
     /// - Returns: The moment.
-    func end(ofWaitSince begin: ContinuousClock.Instant, usual: Duration? = nil)
+    package func end(ofWaitSince begin: ContinuousClock.Instant, usual: Duration? = nil)
         -> ContinuousClock.Instant
     {
         state.withLock { state in
@@ -105,7 +112,7 @@ package final class ServerPatience: Sendable {
     }
 
     /// How long a cancelled statement may take to end.
-    var cancellation: Duration {
+    package var cancellation: Duration {
         state.withLock {
             $0.stoppedAt == nil ? limits.cancellation : limits.cancellationOnceStopped
         }
@@ -114,7 +121,7 @@ package final class ServerPatience: Sendable {
     /// Sleeps; a signal ends it.
     ///
     /// - Returns: Whether no signal has come.
-    func pause(milliseconds: UInt32) -> Bool {
+    package func pause(milliseconds: UInt32) -> Bool {
         let end = ContinuousClock.now + .milliseconds(Int64(milliseconds))
         while !isStopped {
             let left = ContinuousClock.now.duration(to: end)

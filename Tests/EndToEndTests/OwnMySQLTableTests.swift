@@ -1,0 +1,255 @@
+#if MySQL
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// The rows in a table of the company's own in MariaDB, for a night of the built program.
+    @Suite(
+        .enabled(if: OwnMariaDB.isInstalled, "needs a MariaDB server (apt: mariadb-server)"),
+        .timeLimit(.minutes(30)))
+    struct `A table of the company's own in MySQL, for a night` {
+        /// A night over a server of its own, which can be put back to its beginning.
+        private struct Server {
+            let server: OwnMariaDB
+            let night: MappedNight
+
+            init(customers: Int) throws {
+                server = try OwnMariaDB()
+                night = try MappedNight(customers: customers, url: server.url())
+                try reset()
+            }
+
+            func reset() throws {
+                try server.sql(
+                    "DROP DATABASE shop; CREATE DATABASE shop CHARACTER SET utf8mb4; USE shop;\n"
+                        + night.sql(for: .mysql))
+            }
+
+            private struct SessionDidNotEnd: Error {}
+
+            /// Waits until the sessions of a killed program have ended, with what they were doing.
+            func waitForEndOfSessions() throws {
+                for _ in 0..<400 {
+                    let others = try server.sql(
+                        """
+                        SELECT count(*) FROM information_schema.PROCESSLIST
+                        WHERE DB = 'shop' AND ID <> CONNECTION_ID()
+                        """)
+                    guard others != "0" else { return }
+                    usleep(50_000)
+                }
+                throw SessionDidNotEnd()
+            }
+
+            func state(of place: PreparedPlace) throws -> MappedState {
+                try waitForEndOfSessions()
+                let isThere =
+                    try server.sql("SHOW TABLES LIKE 'trueup_corrections'") != ""
+                return try MappedState(
+                    of: place, table: lines(MappedState.rows),
+                    entitlements: lines(MappedState.entitlements(in: "rights")),
+                    ledger: isThere
+                        ? lines("SELECT entry, digest FROM trueup_corrections ORDER BY entry") : [])
+            }
+
+            /// As `psql -At` writes them.
+            func lines(_ query: String) throws -> [String] {
+                try server.sql(query.replacing("AS TEXT", with: "AS CHAR")).split(separator: "\n")
+                    .map { line in
+                        line.split(separator: "\t", omittingEmptySubsequences: false)
+                            .map { $0 == "NULL" ? "" : String($0) }.joined(separator: "|")
+                    }
+            }
+        }
+
+        @Test func `is corrected, explained and put back by an undo`() throws {
+            let place = try Server(customers: 20)
+            defer { place.server.stop() }
+            let theirs = place.night.place
+            // The version rises with each write.
+            let all = """
+                SELECT otid, account_id, product, apple_status, expires, auto_renew, last_transaction,
+                    source, note, HEX(raw), score, seen_at FROM apple_subscriptions ORDER BY otid
+                """
+            let before = try place.server.sql(all)
+            // Two tables have such an id; of the tables of the company it proposes one.
+            let proposal = try theirs.run("init", "--from", place.server.url())
+            #expect(proposal.status == 0, "\(proposal.errors)")
+            #expect(proposal.output.contains("url: mysql://"), "\(proposal.output)")
+            let doctor = try theirs.run("doctor")
+            #expect(doctor.output.contains("MariaDB 10."), "\(doctor.output)")
+            #expect(doctor.output.contains("understood:"), "\(doctor.output)")
+            let check = try theirs.run("check", "nightly")
+            try #require(check.status == 2, "\(check.errors)")
+            // A look leaves nothing of ours there.
+            #expect(try place.server.sql("SHOW TABLES") == "apple_subscriptions\nrights")
+
+            let run = try theirs.run("run", "nightly")
+            #expect([0, 2].contains(run.status), "\(run.errors)\n\(run.output)")
+            let written = try theirs.reportLines("corrections.jsonl").filter {
+                $0["ledger_entry"] is Int
+            }
+            #expect(!written.isEmpty)
+            #expect(
+                try place.server.sql("SELECT count(*) FROM trueup_corrections")
+                    == "\(written.count)")
+            #expect(try place.server.sql(all) != before)
+            #expect(try theirs.run("verify", "--database").status == 0)
+            let id = try #require(written.first?["original_transaction_id"] as? String)
+            #expect(try theirs.run("explain", id).status == 0)
+
+            let identity = try #require(try theirs.summary()["run_id"] as? String)
+            let undo = try theirs.run("undo", identity, "--execute")
+            #expect([0, 2].contains(undo.status), "\(undo.errors)\n\(undo.output)")
+            #expect(try place.server.sql(all) == before)
+        }
+
+        @Test func `keeps what a service wrote between the plan and its application`() throws {
+            let place = try Server(customers: 12)
+            defer { place.server.stop() }
+            let theirs = place.night.place
+            try #require(theirs.run("check", "nightly").status == 2)
+            let planned = try theirs.reportLines("corrections.jsonl").compactMap {
+                line -> String? in
+                line["action"] as? String == "update"
+                    ? line["original_transaction_id"] as? String : nil
+            }
+            try #require(planned.count > 3)
+            let touched = planned.prefix(2)
+            for id in touched {
+                try place.server.sql(
+                    """
+                    UPDATE apple_subscriptions SET product = 'of the service',
+                        lock_version = lock_version + 1 WHERE otid = \(id)
+                    """)
+            }
+            let applied = try theirs.run("apply", theirs.folder.url.path + "/reports/latest")
+            #expect([0, 2, 3].contains(applied.status), "\(applied.output)\(applied.errors)")
+            for id in touched {
+                #expect(
+                    try place.server.sql(
+                        "SELECT product, lock_version FROM apple_subscriptions WHERE otid = \(id)")
+                        == "of the service\t1")
+            }
+            let corrections = try #require(try theirs.summary()["corrections"] as? [String: Any])
+            #expect(corrections["stale"] as? Int == touched.count, "\(corrections)")
+            #expect(try theirs.run("verify", "--database").status == 0)
+        }
+
+        @Test func `loses no write of a service that writes all the time`() throws {
+            let place = try Server(customers: 30)
+            defer { place.server.stop() }
+            let running = try place.night.place.start("run", "nightly")
+            var writes = 0
+            while running.process.isRunning {
+                // Of all rows, in the way of whatever is written: some of these wait, and some are in
+                // a deadlock with a unit.
+                let isDone =
+                    (try? place.server.sql(
+                        """
+                        SET innodb_lock_wait_timeout = 1;
+                        UPDATE apple_subscriptions SET lock_version = lock_version + 1, note = 'touched'
+                        """)) != nil
+                writes += isDone ? 1 : 0
+            }
+            let ended = running.wait()
+            #expect([0, 2, 3, 75].contains(ended.status), "\(ended.errors)\n\(ended.output)")
+            try place.waitForEndOfSessions()
+            #expect(writes > 3)
+            // Each write of either raised the version of its row by one.
+            let isThere = try place.server.sql("SHOW TABLES LIKE 'trueup_corrections'") != ""
+            let updates =
+                isThere
+                ? try place.server.sql(
+                    "SELECT count(*) FROM trueup_corrections WHERE content LIKE '%\"update\"%'")
+                : "0"
+            let rows = try place.server.sql(
+                "SELECT count(*) FROM apple_subscriptions WHERE source <> 'trueup'")
+            let raised = try place.server.sql(
+                "SELECT SUM(lock_version) FROM apple_subscriptions WHERE source <> 'trueup'")
+            let expected =
+                try writes * (#require(Int(rows))) + (#require(Int(updates)))
+            #expect(Int(raised) == expected)
+        }
+
+        @Test func `a killed night is finished by the next one`() throws {
+            let place = try Server(customers: 6)
+            defer { place.server.stop() }
+            let origin = place.night.prepared
+            let steps = try DurableSteps()
+            let whole = try origin.copy()
+            defer { whole.remove() }
+            let (count, result) = try steps.count(
+                .sync, of: MappedNight.command, in: whole.folder)
+            try #require([0, 2].contains(result.status), "\(result.errors)")
+            let undisturbed = try place.state(of: whole)
+            try #require(!undisturbed.ledgerThere.isEmpty && !undisturbed.entitlementsThere.isEmpty)
+            #expect(!undisturbed.isAhead("undisturbed"))
+            var wereAhead = 0
+            for step in Self.some(of: count) {
+                let when = "killed at step \(step) of \(count)"
+                try place.reset()
+                let copy = try origin.copy()
+                defer { copy.remove() }
+                let killed = try steps.killed(at: step, MappedNight.command, in: copy.folder)
+                #expect([137, result.status].contains(killed.status), "\(when): \(killed.errors)")
+                wereAhead += try place.state(of: copy).isAhead(when) ? 1 : 0
+                let again = try copy.run(MappedNight.command)
+                #expect([0, result.status].contains(again.status), "\(when): \(again.errors)")
+                let differences = try place.state(of: copy).differences(from: undisturbed)
+                #expect(differences.isEmpty, "\(when): \(differences)")
+                let verified = try copy.run(["verify", "--database"])
+                #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
+            }
+            // Where the company's database had committed and the books had not.
+            #expect(wereAhead > 0)
+        }
+
+        /// Every durable step, or each third of them: those of the books are around each commit of
+        /// the company's.
+        private static func some(of all: Int) -> [Int] {
+            let isWhole = ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
+            return Array(stride(from: 1, through: max(1, all), by: isWhole ? 1 : 3))
+        }
+
+        /// The server's side is killed in the midst of the writes of a unit.
+        @Test func `a server that is killed during the night is waited for`() throws {
+            let place = try Server(customers: 12)
+            defer { place.server.stop() }
+            let origin = place.night.prepared
+            let whole = try origin.copy()
+            defer { whole.remove() }
+            let result = try whole.run(MappedNight.command)
+            try #require([0, 2].contains(result.status), "\(result.errors)")
+            let undisturbed = try place.state(of: whole)
+            for written in [1, 4, 9] {
+                try place.reset()
+                // It sleeps as soon as so many rows are written and not committed.
+                try place.server.sql(
+                    """
+                    CREATE TRIGGER counted AFTER UPDATE ON apple_subscriptions FOR EACH ROW
+                        SET @written = IFNULL(@written, 0) + 1,
+                            @slow = IF(@written = \(written), SLEEP(1), 0);
+                    """)
+                let copy = try origin.copy()
+                defer { copy.remove() }
+                let running = try BuiltExecutable("trueup").start(
+                    MappedNight.command, in: copy.folder)
+                for _ in 0..<2000 where running.process.isRunning {
+                    let isAsleep = try place.server.sql(
+                        "SELECT count(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'"
+                    )
+                    if isAsleep != "0" { break }
+                    usleep(20_000)
+                }
+                try place.server.stopAtOnce()
+                try place.server.start()
+                let ended = running.wait()
+                let when = "killed at row \(written)"
+                #expect([0, result.status].contains(ended.status), "\(when): \(ended.errors)")
+                let differences = try place.state(of: copy).differences(from: undisturbed)
+                #expect(differences.isEmpty, "\(when): \(differences)")
+            }
+        }
+    }
+#endif
