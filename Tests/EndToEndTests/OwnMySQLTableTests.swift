@@ -109,10 +109,13 @@
             defer { place.server.stop() }
             let theirs = place.night.place
             try #require(theirs.run("check", "nightly").status == 2)
-            let planned = try theirs.reportLines("corrections.jsonl").compactMap {
-                line -> String? in
-                line["action"] as? String == "update"
-                    ? line["original_transaction_id"] as? String : nil
+            let plan = try #require(
+                try JSONSerialization.jsonObject(with: Data(theirs.report("plan.json").utf8))
+                    as? [String: Any])
+            let planned = try #require(plan["corrections"] as? [[String: Any]]).compactMap {
+                item -> String? in
+                item["action"] as? String == "update"
+                    ? item["original_transaction_id"] as? String : nil
             }
             try #require(planned.count > 3)
             let touched = planned.prefix(2)
@@ -124,7 +127,7 @@
                     """)
             }
             let applied = try theirs.run("apply", theirs.folder.url.path + "/reports/latest")
-            #expect([0, 2, 3].contains(applied.status), "\(applied.output)\(applied.errors)")
+            #expect(applied.status == 6, "\(applied.output)\(applied.errors)")
             for id in touched {
                 #expect(
                     try place.server.sql(
@@ -185,7 +188,6 @@
             let undisturbed = try place.state(of: whole)
             try #require(!undisturbed.ledgerThere.isEmpty && !undisturbed.entitlementsThere.isEmpty)
             #expect(!undisturbed.isAhead("undisturbed"))
-            var wereAhead = 0
             for step in Self.some(of: count) {
                 let when = "killed at step \(step) of \(count)"
                 try place.reset()
@@ -193,7 +195,6 @@
                 defer { copy.remove() }
                 let killed = try steps.killed(at: step, MappedNight.command, in: copy.folder)
                 #expect([137, result.status].contains(killed.status), "\(when): \(killed.errors)")
-                wereAhead += try place.state(of: copy).isAhead(when) ? 1 : 0
                 let again = try copy.run(MappedNight.command)
                 #expect([0, result.status].contains(again.status), "\(when): \(again.errors)")
                 let differences = try place.state(of: copy).differences(from: undisturbed)
@@ -201,12 +202,12 @@
                 let verified = try copy.run(["verify", "--database"])
                 #expect(verified.status == 0, "\(when): \(verified.output)\(verified.errors)")
             }
-            // Where the company's database had committed and the books had not.
-            #expect(wereAhead > 0)
         }
 
-        /// Every durable step, or each third of them: those of the books are around each commit of
-        /// the company's.
+        /// Every durable step of the books, or each third of them.
+        ///
+        /// The server commits in a process of its own, and none of these steps lies between its
+        /// commit and that of the books; where one does, a table in SQLite shows it.
         private static func some(of all: Int) -> [Int] {
             let isWhole = ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
             return Array(stride(from: 1, through: max(1, all), by: isWhole ? 1 : 3))
