@@ -7,6 +7,7 @@ struct CSVSyntax {
         static let quote = UInt8(ascii: "\"")
         static let lineFeed = UInt8(ascii: "\n")
         static let carriageReturn = UInt8(ascii: "\r")
+        static let tab = UInt8(ascii: "\t")
     }
 
     /// For each column of the file its place in the schema; `nil` for one that is not read.
@@ -14,8 +15,8 @@ struct CSVSyntax {
     private var nextLine = 1
     private(set) var line = 1
     private var separator = Byte.comma
-    /// Whether another service wrote the file: then unknown columns are counted, a semicolon may
-    /// separate fields, and a quote inside a field is text.
+    /// Whether another service wrote the file: then unknown columns are counted, a semicolon or a tab
+    /// may separate fields, and a quote inside a field is text.
     private var isForeign = false
     /// Names of columns that the schema lacks, of a foreign file.
     private(set) var unknownColumns: [String] = []
@@ -86,14 +87,14 @@ struct CSVSyntax {
     /// Reads a file without a header and with only one column.
     init(onlyColumn place: Int) { places = [place] }
 
-    /// The separator of a foreign file: the first comma or semicolon of its header.
+    /// The separator of a foreign file: the first comma, semicolon or tab of its header.
     private static func firstSeparator(
         _ buffer: inout RecordBuffer
     ) throws(RowFileError) -> UInt8 {
         var offset = 0
         while offset < buffer.maximumRecordBytes, let byte = try buffer.byte(at: offset) {
             switch byte {
-            case UInt8(ascii: ";"): return byte
+            case UInt8(ascii: ";"), Byte.tab: return byte
             case Byte.comma, Byte.lineFeed: return Byte.comma
             default: offset += 1
             }
@@ -166,7 +167,8 @@ struct CSVSyntax {
         var offset = 0
         var end: UInt8?
         repeat {
-            if try buffer.byte(at: offset) == Byte.quote {
+            // Between tabs nothing is quoted.
+            if separator != Byte.tab, try buffer.byte(at: offset) == Byte.quote {
                 (offset, end) = try readQuoted(&buffer, from: offset)
             } else {
                 (offset, end) = try readPlain(&buffer, from: offset)
@@ -336,10 +338,20 @@ package enum CSVRowWriter {
 package struct ColumnMapping: Hashable, Sendable {
     /// Our column for a name of the file; `nil` for one that is not read.
     private let ours: [String: String?]
+    /// Whether letters and digits alone tell names apart: "Opt-Ins" is "opt ins".
+    private let isLoose: Bool
 
-    /// - Parameter ours: our column for a name of the file; `nil` for one that is not read.
-    package init(_ ours: [String: String?] = [:]) {
+    /// - Parameters:
+    ///   - ours: our column for a name of the file; `nil` for one that is not read.
+    ///   - isLoose: whether letters and digits alone tell names apart.
+    package init(_ ours: [String: String?] = [:], isLoose: Bool = false) {
         self.ours = ours
+        self.isLoose = isLoose
+    }
+
+    /// A name as it is compared where spelling is loose.
+    static func letters(_ name: String) -> [UInt8] {
+        name.lowercased().utf8.filter { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
     }
 
     var isEmpty: Bool { ours.isEmpty }
@@ -360,7 +372,11 @@ package struct ColumnMapping: Hashable, Sendable {
         case .some(.some(let column)): wanted = column
         case .none: wanted = name
         }
-        return columnNames.firstIndex(of: wanted).map(Meaning.column) ?? .unknown
+        let place =
+            isLoose
+            ? columnNames.firstIndex { Self.letters($0) == Self.letters(wanted) }
+            : columnNames.firstIndex(of: wanted)
+        return place.map(Meaning.column) ?? .unknown
     }
 
     /// Returns the error for a name in the mapping that the file lacks: it is a typing mistake, and

@@ -33,13 +33,14 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     ///   - bareColumn: the column of a file that is base64 line by line, without a header.
     ///   - maximumRecordBytes: longer lines are bad.
     ///   - isForeign: whether another service wrote the file, which is CSV with columns of its own.
+    ///   - fault: what is wrong with the columns that the file has; `nil` for nothing.
     ///   - makeRow: makes a row of one line's fields, or says what is wrong with it.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     init(
         path: String, fields: [Field]? = nil, required: Set<Field>,
         mapping: ColumnMapping = ColumnMapping(),
         bareColumn: Field? = nil, maximumRecordBytes: Int = RecordBuffer.usualRecordBytes,
-        isForeign: Bool = false,
+        isForeign: Bool = false, fault: (Set<Field>) -> String? = { _ in nil },
         makeRow: @escaping (borrowing RecordBuffer) throws(BadField) -> Row
     ) throws(RowFileError) {
         let columns = fields ?? Array(Field.allCases)
@@ -72,7 +73,11 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
             }
             places = try Self.namedPlaces(&buffer)
         }
-        self.columns = Set(places.map { columns[$0] })
+        let present = Set(places.map { columns[$0] })
+        if let fault = fault(present) {
+            throw .header(file: buffer.fileName, line: 1, reason: fault)
+        }
+        self.columns = present
         self.format = format
         self.csv = csv
         self.makeRow = makeRow

@@ -83,6 +83,7 @@ package struct AppStoreSimulatorCommand: AsyncParsableCommand {
         settings.drift = table.drift
         settings.driftKinds = try table.plantedKinds()
         settings.revenueCatExport = table.revenueCatExport
+        settings.salesReports = table.salesReports
         return settings
     }
 

@@ -47,6 +47,15 @@ struct TableOptions: ParsableArguments {
             valueName: "dir"))
     var revenueCatExport: String?
 
+    @Option(
+        name: .customLong("sales-reports"),
+        help: ArgumentHelp(
+            "Also write App Store Connect's sales reports of the last three days into this folder.",
+            discussion:
+                "planted.json there lists their differences, products.yaml has the settings for trueup.",
+            valueName: "dir"))
+    var salesReports: String?
+
     init() {}
 
     mutating func validate() throws {

@@ -195,6 +195,9 @@ package struct AppStoreSimulator: Sendable {
             if environment == .production, let folder = settings.revenueCatExport {
                 try RevenueCatExport(of: world).write(into: folder)
             }
+            if environment == .production, let folder = settings.salesReports {
+                try SalesReports(of: world).write(into: folder)
+            }
             services.append(
                 AppStoreService(
                     world: world, app: settings.app, leaves: leaves, clock: clock, tokens: tokens,

@@ -22,6 +22,8 @@ package struct SimulatorSettings: Sendable {
     package var customers: Int?
     /// The folder for an export as RevenueCat writes it; `nil` for none.
     package var revenueCatExport: String?
+    /// The folder for App Store Connect's sales reports; `nil` writes none.
+    package var salesReports: String?
     /// The text of a catalogue of the app's own (YAML).
     package var catalogue: String?
     /// How long a month lasts in the sandbox, in minutes; `nil` for the calendar's months.

@@ -367,6 +367,8 @@ package enum RevenueCatSentence {
             meaning = "RevenueCat gives less than the catalogue does for the product"
         case (.revenueCatEntitlement, _):
             meaning = "RevenueCat gives other entitlements than the catalogue"
+        case (.salesActive, _), (.salesEvent, _), (.salesRefund, _), (.salesPopulation, _):
+            return ""
         }
         return "\(customers) (\(lines)): \(meaning)."
     }

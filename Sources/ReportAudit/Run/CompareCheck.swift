@@ -14,6 +14,10 @@ struct CompareCheck {
     /// Kinds of lines about what Apple does not know.
     private static let onlyTheirs = "_unknown"
 
+    /// Kinds of differences between sums, and the one whose lines Apple alone knows of.
+    private static let ofSums = "sales_"
+    private static let withoutRows = "sales_population"
+
     let manifest: ManifestRecord
     let trust: AuditTrust
     let report: (_ file: String, _ line: Int?, _ text: String) -> Void
@@ -114,6 +118,10 @@ struct CompareCheck {
             }
             counts.byKind[kind, default: 0] += 1
             await check(record, lines.lineNumber, by: evidence)
+            guard !kind.hasPrefix(Self.ofSums) else {
+                count(record, kind, &counts)
+                continue
+            }
             guard !kind.hasSuffix(Self.aboutNoLine) else {
                 counts.onlyApple += 1
                 continue
@@ -128,6 +136,20 @@ struct CompareCheck {
             }
         }
         return counts
+    }
+
+    /// Counts a difference between sums: `lines` says how many lines of the files it is about.
+    private func count(_ record: JSONRecord, _ kind: String, _ counts: inout Counts) {
+        guard record.integer("theirs") != nil else {
+            counts.onlyApple += 1
+            return
+        }
+        let lines = record.integer("lines") ?? 0
+        if kind == Self.withoutRows {
+            counts.onlyTheirs &+= lines
+        } else {
+            counts.different &+= lines
+        }
     }
 
     private func rows(_ path: String) throws(UnreadableFile) -> Int64 {

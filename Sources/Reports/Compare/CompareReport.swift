@@ -60,13 +60,17 @@ package struct CompareReport {
         }
         removeDraft()
         let page = ComparePage(summary: summary, examples: examples).document
-        let seals = [
+        var seals = [
             try lines.close(named: Self.lineFile), try csv.close(named: Self.csvFile),
             try payloads.close(named: ReportFile.evidence.name),
             try folder.create(Self.summaryFile, holding: json.indented),
             try folder.create(
                 Self.pageFile, holding: String(decoding: page, as: UTF8.self)),
         ]
+        if let sums = summary.sums {
+            seals.append(
+                try folder.create(SalesDaysFile.name, holding: SalesDaysFile.text(sums.days)))
+        }
         _ = try folder.seal(
             seals, index,
             manifest: { files, previous in manifest(files, previous, inputs).indented },
@@ -116,6 +120,12 @@ package struct CompareReport {
         ("apple", { Cell($0.apple) }),
         ("direction", { .own($0.direction.rawValue) }),
         ("evidence", { Cell($0.evidence) }),
+        ("product_id", { Cell($0.sales?.productID) }),
+        ("day", { Cell.own($0.sales?.day) }),
+        ("lines", { Cell($0.sales?.lines) }),
+        ("explained", { Cell.own($0.sales?.explainedText) }),
+        ("unexplained", { Cell($0.sales?.unexplained) }),
+        ("history", { Cell.own($0.sales?.historyText) }),
     ])
 
     /// The text for a terminal.
@@ -125,7 +135,7 @@ package struct CompareReport {
             "\(summary.title) compared with what Apple signed: \(CompareWords.verdict(summary))",
             "",
         ]
-        lines += CompareWords.totals(totals).map { name, count, meaning in
+        lines += CompareWords.totals(summary).map { name, count, meaning in
             "  \(count.grouped) \(name)\(meaning.isEmpty ? "" : ": \(meaning)")"
         }
         if !summary.counts.isEmpty {
@@ -251,13 +261,32 @@ enum CompareWords {
         if differing + totals.onlyApple == 0 {
             return "no difference in \(compared.of("line"))."
         }
+        let missing = totals.onlyApple
         return
             "\(differing.grouped) of \(compared.of("line")) \(differing == 1 ? "differs" : "differ"), "
-            + "and \(totals.onlyApple.of("transaction")) that Apple signed \(totals.onlyApple == 1 ? "is" : "are") missing."
+            + (summary.sums == nil
+                ? "and \(missing.of("transaction")) that Apple signed \(missing == 1 ? "is" : "are") missing."
+                : "and \(missing.of("signed number")) \(missing == 1 ? "has" : "have") no line.")
     }
 
-    static func totals(_ totals: CompareTotals) -> [(name: String, count: Int, meaning: String)] {
-        [
+    static func totals(
+        _ summary: CompareSummary
+    ) -> [(name: String, count: Int, meaning: String)] {
+        let totals = summary.totals
+        guard summary.sums == nil else {
+            return [
+                ("lines read", totals.lines, "lines of the reports, the sum of the next four"),
+                ("matched", totals.matched, "their sums are those of signed statements"),
+                ("different", totals.different, "their sums are others"),
+                ("only theirs", totals.onlyTheirs, "trueup has no row of the product"),
+                ("not compared", totals.notCompared, "for the reasons below"),
+                (
+                    "only Apple's", totals.onlyApple,
+                    "numbers that signed statements give and no line has"
+                ),
+            ]
+        }
+        return [
             ("lines read", totals.lines, "the sum of the next four"),
             ("matched", totals.matched, "they agree with what Apple signed"),
             ("different", totals.different, "at least one value is not what Apple signed"),
@@ -289,6 +318,10 @@ enum CompareWords {
         case .lineNewer: "the line was changed after Apple signed the stored statement"
         case .periodNotStored:
             "it is an earlier period, and Apple's history of the subscription is not stored"
+        case .productNotMapped: "the settings do not say which product it is"
+        case .eventNotSigned: "signed statements do not show such an event"
+        case .rowsUnchecked:
+            "the sums differ by no more than the rows whose stored statement does not cover the day"
         }
     }
 
@@ -352,6 +385,7 @@ struct ComparePage {
             if summary.counts.isEmpty { main.element("p", "There is no difference.") }
             main.list(summary.counts.map(\.sentence))
             counts(&main)
+            if let sums = summary.sums { SalesPage(sums: sums).append(to: &main) }
             for kind in CompareKind.allCases { list(kind, &main) }
             if !summary.notes.isEmpty {
                 main.element("h2", "Before you rely on it")
@@ -373,7 +407,7 @@ struct ComparePage {
             Markup.Column("lines are"), Markup.Column("number", .number), Markup.Column("meaning"),
         ]
         main.table("Totals", columns) { table in
-            for (name, count, meaning) in CompareWords.totals(summary.totals) {
+            for (name, count, meaning) in CompareWords.totals(summary) {
                 table.row([name, count.grouped, meaning], columns)
             }
         }
@@ -389,8 +423,10 @@ struct ComparePage {
     private func counts(_ main: inout Markup) {
         guard !summary.counts.isEmpty else { return }
         let columns = [
-            Markup.Column("kind"), Markup.Column("who loses"), Markup.Column("lines", .number),
-            Markup.Column("customers", .number),
+            Markup.Column("kind"), Markup.Column("who loses"),
+            Markup.Column(summary.sums == nil ? "lines" : "numbers", .number),
+            Markup.Column(
+                summary.sums == nil ? "customers" : "differ by", .number),
         ]
         main.table("Differences by kind", columns) { table in
             for count in summary.counts {
@@ -405,16 +441,15 @@ struct ComparePage {
 
     private func list(_ kind: CompareKind, _ main: inout Markup) {
         guard let differences = examples.byKind[kind] else { return }
+        let all = summary.counts.filter { $0.kind == kind }.reduce(0) { $0 + $1.differences }
+        let caption = "\(kind.rawValue): \(differences.count.grouped) of \(all.grouped)"
+        if summary.sums != nil { return SalesPage.list(differences, caption, &main) }
         let columns = [
             Markup.Column("original transaction id"), Markup.Column("transaction id"),
             Markup.Column("customer"), Markup.Column("field"), Markup.Column(summary.title),
             Markup.Column("Apple"), Markup.Column("who loses"),
         ]
-        let all = summary.counts.filter { $0.kind == kind }.reduce(0) { $0 + $1.differences }
-        main.table(
-            "\(kind.rawValue): \(differences.count.grouped) of \(all.grouped)", columns,
-            named: "dense"
-        ) { table in
+        main.table(caption, columns, named: "dense") { table in
             for difference in differences {
                 table.row(
                     [

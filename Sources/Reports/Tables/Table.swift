@@ -56,6 +56,8 @@ enum Cell {
     case integer(Int64)
 
     init(_ value: String?) { self = value.map(Cell.text) ?? .null }
+    static func own(_ value: String?) -> Cell { value.map(Cell.own) ?? .null }
+
     init(_ value: Timestamp?) { self = value.map { .own($0.rfc3339) } ?? .null }
     init(_ value: Int64?) { self = value.map(Cell.integer) ?? .null }
     init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }

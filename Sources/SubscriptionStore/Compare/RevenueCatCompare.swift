@@ -252,7 +252,7 @@ private struct MergedSubscription {
 }
 
 /// Goes through lines, stored subscriptions and Apple's answers side by side.
-private struct RevenueCatMerge {
+struct RevenueCatMerge {
     /// The result for one line.
     private enum Verdict {
         case matched
@@ -266,7 +266,7 @@ private struct RevenueCatMerge {
         """
 
     /// Every row with what runs noted about it, in the order of the original transaction ids.
-    private static func stored(_ db: Database) throws -> String {
+    static func stored(_ db: Database) throws -> String {
         """
         SELECT \(try LocalSubscription.columns(db)), \(CheckRecord.columns(of: "k")),
             a.distinct_days, h.periods, h.periods_sha256

@@ -17,6 +17,8 @@ package struct CompareDifference: Hashable, Sendable {
     package var direction: Direction
     /// The signed payload that states Apple's value; `nil` where none is known.
     package var evidence: EvidenceDigest?
+    /// The rest of a difference between sums; `nil` for one between single values.
+    package var sales: SalesDetail?
 
     package init(
         kind: CompareKind, theirs: FieldValue = .null, apple: FieldValue = .null,
@@ -44,6 +46,10 @@ package enum CompareKind: String, Hashable, Sendable, CaseIterable {
     case revenueCatEnvironment = "revenuecat_environment"
     case revenueCatPrice = "revenuecat_price"
     case revenueCatEntitlement = "revenuecat_entitlement"
+    case salesActive = "sales_active"
+    case salesEvent = "sales_event"
+    case salesRefund = "sales_refund"
+    case salesPopulation = "sales_population"
 }
 
 /// The reasons why a line was not compared.
@@ -66,12 +72,19 @@ package enum NotComparedReason: String, Hashable, Sendable, CaseIterable {
     case lineNewer = "line_newer"
     /// The line is about an earlier period, and Apple's history of the subscription is not stored.
     case periodNotStored = "period_not_stored"
+    /// The settings do not say which product it is.
+    case productNotMapped = "product_not_mapped"
+    /// Signed statements do not show such an event.
+    case eventNotSigned = "event_not_signed"
+    /// The sums differ by no more than the rows whose stored statement does not cover the day.
+    case rowsUnchecked = "rows_unchecked"
 
     /// Whether a fresh statement of Apple's would allow the comparison.
     package var isForWantOfStatement: Bool {
         switch self {
-        case .otherStore, .oneTimePurchase, .superseded: false
-        case .neverChecked, .notFound, .statementOld, .rowChanged, .lineNewer, .periodNotStored:
+        case .otherStore, .oneTimePurchase, .superseded, .productNotMapped, .eventNotSigned: false
+        case .neverChecked, .notFound, .statementOld, .rowChanged, .lineNewer, .periodNotStored,
+            .rowsUnchecked:
             true
         }
     }
@@ -146,6 +159,8 @@ package struct CompareSummary: Hashable, Sendable {
     /// The paths of the compared files.
     package var files: [String]
     package var ledgerHead: String
+    /// The compared sums; `nil` where single values were compared.
+    package var sums: SalesSummary?
 
     package init(
         header: RunHeader, side: String, title: String, ended: Timestamp, totals: CompareTotals,

@@ -44,6 +44,16 @@ struct BadLineLog {
     /// Writes out what is still buffered of the copy.
     func finish() throws(CommandFailure) { try copy?.finish() }
 
+    /// The error by which a comparison refuses the file.
+    var comparisonRefusal: CommandFailure {
+        CommandFailure(
+            .data,
+            "\(PlainText.of(file)): \(count) bad \(count == 1 ? "line" : "lines")"
+                + (count > Self.namedWhenRefusing
+                    ? " (the first \(Self.namedWhenRefusing) are named above)" : "")
+                + ". Nothing was compared. Export the file again, or remove these lines.")
+    }
+
     /// The error by which the file is refused as a whole.
     var refusal: CommandFailure {
         let more = namesAll ? 0 : count - Self.namedWhenRefusing

@@ -20,11 +20,16 @@ package struct Compare: Verb {
             not count: trueup keeps no record of the statements that it saw. A line whose statement is older than \
             --fresh, or that was changed after Apple signed it, is not compared. With --ask, Apple's \
             statement is got for these: a call for each subscription, and more for lines of earlier periods.
+
+            "trueup compare app-store-connect FILE…" reads the reports SUBSCRIPTION, SUBSCRIPTION_EVENT \
+            and SUBSCRIBER of Sales and Trends, and compares their sums by product and day with those of \
+            signed statements. "app_store_connect.products" in the settings says which product is meant.
             """)
 
     /// The third parties.
     package enum Side: String, CaseIterable, ExpressibleByArgument, Sendable {
         case revenuecat
+        case appStoreConnect = "app-store-connect"
     }
 
     @Argument(help: ArgumentHelp("The service that wrote the files.", valueName: "service"))
@@ -32,7 +37,7 @@ package struct Compare: Verb {
 
     @Argument(
         help: ArgumentHelp(
-            "Exported files, as CSV, also packed with gzip; - is standard input.",
+            "Exported files, as CSV or separated by tabs, also packed with gzip; - is standard input.",
             valueName: "file"), completion: .file())
     package var files: [String]
 
@@ -46,6 +51,12 @@ package struct Compare: Verb {
         help:
             "Get Apple's statement for lines that lack a fresh one, within the share of the quota.")
     package var ask = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With app-store-connect: the zone of the reports' days, if it is not the settings' one.",
+            valueName: "zone"))
+    package var timeZone: SalesZone?
 
     @Option(
         help: ArgumentHelp(
@@ -76,6 +87,13 @@ package struct Compare: Verb {
         if DurationText(fresh) == nil {
             throw ValidationError("--fresh takes a time such as 45m, 24h or 7d.")
         }
+        if side == .appStoreConnect, ask {
+            throw ValidationError("--ask is for revenuecat: sums are compared with what is stored.")
+        }
+        if side == .revenuecat, timeZone != nil {
+            throw ValidationError(
+                "--time-zone is for app-store-connect: RevenueCat's times are UTC.")
+        }
     }
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
@@ -97,17 +115,30 @@ package struct Compare: Verb {
         let report: CompareReport
         let status: ExitStatus
         do {
-            let scratch = try CompareScratch(at: folder.draftPath)
-            defer { scratch.remove() }
-            let summary = try await compare(
-                scratch, store, settings, header, clock, invocation: invocation)
-            report = CompareReport(
-                summary, context: try context(settings, database), shownPath: folder.publishedPath)
-            status = summary.totals.exitStatus
-            _ = try report.finish(
-                folder, differences: scratch.forEachDifference,
-                evidence: { try store.forEachEvidence(of: scratch, $0) },
-                removeDraft: scratch.remove)
+            let context = try context(settings, database)
+            switch side {
+            case .revenuecat:
+                let scratch = try CompareScratch(at: folder.draftPath)
+                defer { scratch.remove() }
+                let summary = try await compare(
+                    scratch, store, settings, header, clock, invocation: invocation)
+                report = CompareReport(
+                    summary, context: context, shownPath: folder.publishedPath)
+                status = summary.totals.exitStatus
+                _ = try report.finish(
+                    folder, differences: scratch.forEachDifference,
+                    evidence: { try store.forEachEvidence(of: scratch, $0) },
+                    removeDraft: scratch.remove)
+            case .appStoreConnect:
+                let (comparison, summary) = try compareSales(
+                    store, settings, header, clock, directory: directory, invocation: invocation)
+                report = CompareReport(
+                    summary, context: context, shownPath: folder.publishedPath)
+                status = summary.totals.exitStatus
+                _ = try report.finish(
+                    folder, differences: { try comparison.differences.forEach($0) },
+                    evidence: { _ in }, removeDraft: {})
+            }
         } catch {
             try? folder.abandon()
             throw error
@@ -309,11 +340,8 @@ private struct RevenueCatIntake {
             }
         }
         guard log.count > 0 else { return }
-        throw CommandFailure(
-            .data,
-            "\(PlainText.of(file)): \(log.count) bad \(log.count == 1 ? "line" : "lines")"
-                + (log.count > BadLineLog.namedWhenRefusing
-                    ? " (the first \(BadLineLog.namedWhenRefusing) are named above)" : "")
-                + ". Nothing was compared. Export the file again, or remove these lines.")
+        throw log.comparisonRefusal
     }
 }
+
+extension SalesZone: ExpressibleByArgument {}

@@ -22,6 +22,8 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     package var reportDirectory = "reports"
     /// The file that says which entitlements each product grants; `nil` where each is its own.
     package var catalogue: CatalogueFile?
+    /// How sales reports of App Store Connect are read.
+    package var sales = SalesSettings()
     /// Who is notified of corrections; `nil` for no receiver.
     package var notify: NotifySettings?
     /// Where every run leaves its metrics; `nil` for nowhere.
@@ -93,6 +95,17 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     variable: "TRUEUP_REPORT_DIRECTORY", "the folder with a folder for every run")
             ], "where reports are written"),
         CatalogueFile.setting,
+        Setting(
+            "app_store_connect",
+            [
+                Setting(
+                    "products", \.sales.products, .salesProducts, newPass: .no,
+                    absent: .words("no report can be compared"),
+                    "the product id of each Subscription Apple ID in sales reports"),
+                Setting(
+                    "time_zone", \.sales.zone, .salesZone, newPass: .no,
+                    "the zone in which sales reports count their days"),
+            ], "how trueup compare reads sales reports; docs/compare.md"),
         Setting(
             SettingDescription(
                 key: "tell", form: "keys and values", absence: .words("no events"),

@@ -41,11 +41,13 @@ import Testing
         let export = try TemporaryFolder().url
         let simulator = try RunningSimulator([
             "--customers", "110", "--drift", "0.2", "--seed", "7", "--revenuecat-export",
-            export.path,
+            export.path, "--sales-reports", export.path,
         ])
         let place = try Workplace(on: simulator)
         try place.folder.write(
-            place.folder.text("trueup.yaml") + "tell:\n  command: [/bin/true]\n", to: "trueup.yaml")
+            place.folder.text("trueup.yaml")
+                + String(contentsOfFile: export.path + "/products.yaml", encoding: .utf8)
+                + "tell:\n  command: [/bin/true]\n", to: "trueup.yaml")
         try place.run("init")
         for job in ["nightly", "backfill"] {
             try FileManager.default.removeItem(
@@ -83,6 +85,12 @@ import Testing
         try run("export", "--cursor", "cursor")
         try run("export", "--cursor", "cursor")
         try run("compare", "revenuecat", "\(export.path)/transactions.csv")
+        let reports = try FileManager.default.contentsOfDirectory(atPath: export.path)
+            .filter { $0.hasPrefix("Subs") }.map { export.path + "/" + $0 }
+        let compared = try statements.run(
+            ["compare", "app-store-connect"] + reports, in: place.folder.url,
+            database: "trueup.sqlite")
+        try #require([0, 2, 3].contains(compared.status), "\(compared.errors)")
         try run("tell")
         let finding = try place.stored(
             "SELECT min(finding_id) FROM trueup_findings WHERE state IN ('new', 'open')")
