@@ -90,7 +90,7 @@ struct MySQLLink: Sendable {
             reconnection.isConnected()
             return opened
         } catch {
-            // Whatever it was: there is no session to go on with.
+            // In every case there is no session to continue with.
             var failure = error
             failure.endsSession = true
             throw failure

@@ -200,7 +200,7 @@ package enum SalesExplanation: String, Hashable, Sendable, CaseIterable {
     case timeZone = "time_zone"
     /// Rows whose stored statement does not cover the day.
     case unchecked
-    /// Family members, whom trueup leaves out.
+    /// Members of a family: trueup leaves them out.
     case familyShared = "family_shared"
     /// Rows of the sandbox, which trueup leaves out.
     case sandbox

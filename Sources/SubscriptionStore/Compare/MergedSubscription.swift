@@ -1,0 +1,121 @@
+import GRDB
+import Reconciliation
+import Subscriptions
+
+/// One subscription while its lines are compared: as it is stored, or as Apple answered.
+struct MergedSubscription {
+    let key: SubscriptionKey
+    var customerID: String?
+    /// When Apple signed the statement about it.
+    let signed: Timestamp?
+    /// Whether the row holds what Apple signed when it was checked last.
+    let isAgreed: Bool
+    /// On how many days Apple did not find it.
+    let absentDays: Int?
+    let latestID: String?
+    /// The latest transaction, with the state.
+    let latest: AppleTransaction
+    let isAsked: Bool
+
+    /// By transaction id; `nil` where not all transactions of the subscription are known.
+    private(set) var periods: [String: AppleTransaction]?
+    private let history: History
+    private var isRead = false
+    private var seen: Set<String> = []
+
+    private enum History {
+        case unknown
+        case stored(PeriodsDigest)
+        case asked
+    }
+
+    /// Reads a row of `RevenueCatMerge.stored`.
+    init(stored row: Row) {
+        let local = LocalSubscription(row)
+        let next = LocalSubscription.columnCount
+        let check = CheckRecord(row, at: next)
+        key = local.key
+        customerID = local.customerID
+        signed = check?.check.signedDate
+        isAgreed = local.unreadable.isEmpty && check?.check.values == ValuesDigest(of: local)
+        absentDays = row.number(at: next + CheckRecord.columns.count)
+        latestID = local.latestTransactionID
+        latest = AppleTransaction(local)
+        isAsked = false
+        if let count = row.number(at: next + CheckRecord.columns.count + 1),
+            let digest = row.text(at: next + CheckRecord.columns.count + 2)
+        {
+            history = .stored(PeriodsDigest(periods: count, sha256: digest))
+        } else {
+            history = .unknown
+        }
+    }
+
+    /// Reads a row of `RevenueCatMerge.asked`.
+    init(asked row: Row) {
+        var columns = RowColumns(row)
+        let id = columns.requiredText()
+        key = SubscriptionKey(
+            bundleID: columns.requiredText(), environment: columns.requiredText(),
+            originalTransactionID: id)
+        latestID = columns.text()
+        latest = CompareScratch.transaction(row, environment: key.environment)
+        var ending = RowColumns(row, at: CompareScratch.signedColumns)
+        signed = ending.time()
+        history = ending.flag() ? .asked : .unknown
+        isAgreed = true
+        absentDays = nil
+        isAsked = true
+    }
+
+    mutating func readPeriods(_ db: Database, _ scratch: Database) throws {
+        guard !isRead else { return }
+        isRead = true
+        switch history {
+        case .unknown: break
+        case .stored(let digest):
+            let stored = try StoredSubscriptions(db: db).periods(of: key)
+            guard PeriodsDigest(stored) == digest else { return }
+            periods = Dictionary(
+                stored.map { ($0.key.transactionID, AppleTransaction($0)) }
+            ) { first, _ in first }
+        case .asked:
+            let statement = try scratch.cachedStatement(
+                sql: """
+                    SELECT * FROM compare_signed
+                    WHERE bundle_id = ? AND environment = ? AND original_id = ?
+                    """)
+            let rows = try Row.fetchCursor(statement, arguments: key.arguments)
+            var read: [String: AppleTransaction] = [:]
+            while let row = try rows.next() {
+                read[row.requiredText(at: 3)] = CompareScratch.transaction(
+                    row, environment: key.environment)
+            }
+            periods = read
+        }
+    }
+
+    /// The signed facts of one of its transactions, as far as they are known.
+    func transaction(_ id: String) -> AppleTransaction? {
+        guard id == latestID else { return periods?[id] }
+        var apple = periods?[id] ?? latest
+        apple.current = latest.current
+        return apple
+    }
+
+    /// Notes a transaction of the subscription that a line is about; others are not kept.
+    mutating func note(_ id: String) {
+        if periods?[id] != nil || id == latestID { seen.insert(id) }
+    }
+
+    func isMissing(_ id: String) -> Bool { !seen.contains(id) }
+
+    /// Whether it comes before another in the order of original transaction id, app, environment.
+    func precedes(_ other: MergedSubscription) -> Bool {
+        for path in [\SubscriptionKey.originalTransactionID, \.bundleID, \.environment] {
+            let (own, others) = (key[keyPath: path], other.key[keyPath: path])
+            if own != others { return own.utf8.lexicographicallyPrecedes(others.utf8) }
+        }
+        return false
+    }
+}
