@@ -273,7 +273,8 @@ private struct CompareAsking {
     private func ask(_ total: Int, by apple: ReadingInquiry) async throws -> String {
         var asked = 0
         var notFound = 0
-        var unanswered: [String] = []
+        var unanswered = 0
+        var firstReason: String?
         var last: String?
         while !apple.isOut {
             let questions = try scratch.questions(after: last, limit: Self.batch)
@@ -284,7 +285,9 @@ private struct CompareAsking {
                 switch answer {
                 case .answered: break
                 case .notFound: notFound += 1
-                case .unanswered(let why): unanswered.append(why)
+                case .unanswered(let why):
+                    unanswered += 1
+                    firstReason = firstReason ?? why
                 }
             }
             asked += questions.count
@@ -292,11 +295,13 @@ private struct CompareAsking {
             apple.terminal.show(RunProgress(stage: .walk, done: asked, total: total))
         }
         return Self.sentence(
-            asked, of: total, calls: apple.calls, notFound: notFound, unanswered: unanswered)
+            asked, of: total, calls: apple.calls, notFound: notFound, unanswered: unanswered,
+            firstReason)
     }
 
     private static func sentence(
-        _ asked: Int, of total: Int, calls: Int, notFound: Int, unanswered: [String]
+        _ asked: Int, of total: Int, calls: Int, notFound: Int, unanswered: Int,
+        _ firstReason: String?
     ) -> String {
         let number = RevenueCatSentence.grouped
         var parts = [
@@ -304,9 +309,8 @@ private struct CompareAsking {
                 + "checked with Apple, in \(number(calls)) \(calls == 1 ? "call" : "calls")"
         ]
         if notFound > 0 { parts.append("\(number(notFound)) were not found") }
-        if let first = unanswered.first {
-            parts.append(
-                "\(number(unanswered.count)) had no usable answer (the first: \(first))")
+        if let firstReason {
+            parts.append("\(number(unanswered)) had no usable answer (the first: \(firstReason))")
         }
         return parts.joined(separator: "; ") + "."
     }
