@@ -82,7 +82,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .target(name: "ServerConnections"),
+        .target(name: "ServerConnections", dependencies: ["Subscriptions"]),
         .target(
             name: "PostgresDatabase",
             dependencies: [

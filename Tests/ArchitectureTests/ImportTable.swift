@@ -60,8 +60,10 @@ enum ImportTable {
         ImportRule(
             "SubscriptionStore", ours: ["Reconciliation", "Subscriptions"],
             outside: ["Crypto", "Foundation", "GRDB", "GRDBSQLite", "Synchronization"]),
-        // The C library to wait a little.
-        ImportRule("ServerConnections", outside: ["Glibc", "Synchronization"]),
+        // The parts of all servers of companies, written once: waiting, and the adapter for a table. The
+        // C library to wait a little.
+        ImportRule(
+            "ServerConnections", ours: ["Subscriptions"], outside: ["Glibc", "Synchronization"]),
         // The C library to wait a little before another attempt. The system library behind it only in a
         // build with the trait PostgreSQL.
         ImportRule(

@@ -145,7 +145,7 @@ struct MySQLLink: Sendable {
                 return value
             } catch {
                 guard mayRepeat(after: error, attempt: attempt) else {
-                    throw StoreError(error, doing: doing, at: connector.address)
+                    throw error.error(doing: doing, at: connector.address.description)
                 }
                 attempt += 1
             }

@@ -1,3 +1,4 @@
+package import ServerConnections
 package import Subscriptions
 
 /// One session with a server of MySQL or MariaDB: statements in, rows of text out.
@@ -45,34 +46,8 @@ package struct MySQLRows: Hashable, Sendable {
 }
 
 /// The reason why a statement failed.
-package struct MySQLFailure: Error, Hashable, Sendable {
-    /// The meaning of an error for the caller.
-    package enum Meaning: Hashable, Sendable {
-        /// The server does not answer, or refuses the login.
-        case unavailable
-        /// A replica, or a server that may only be read.
-        case readOnly
-        /// Another program holds a lock for longer than our patience.
-        case locked
-        /// A statement took longer than its time limit.
-        case tooSlow
-        /// Two transactions were in each other's way; the same again may succeed.
-        case again
-        /// A table, column or function is not there.
-        case schema
-        /// A right is missing.
-        case forbidden
-        /// No room, or a file that cannot be written.
-        case full
-        /// A row with this key is there.
-        case duplicate
-        /// A signal ended the wait for an answer.
-        case stopped
-        /// A file of this machine, such as that of the password, cannot be used.
-        case setup
-        /// The server refuses a value or a statement.
-        case other
-    }
+package struct MySQLFailure: ServerFault, Hashable, Sendable {
+    package typealias Meaning = ServerMeaning
 
     package var meaning: Meaning
     /// The server's number of the error; 0 where no server said anything.
@@ -82,7 +57,7 @@ package struct MySQLFailure: Error, Hashable, Sendable {
     /// The server's words, without the values that it repeats: they are personal data.
     package var words: String
     /// Whether it is about the one row that was written, and nothing else is in the way.
-    var isOfOneRow = false
+    package var isOfOneRow = false
 
     package init(
         _ meaning: Meaning, number: UInt32 = 0, endsSession: Bool = false, words: String
@@ -100,8 +75,27 @@ package struct MySQLFailure: Error, Hashable, Sendable {
             words: Self.withoutValues(words, number))
     }
 
-    /// The number and the words, for a person.
-    var said: String { number == 0 ? words : "\(number): \(words)" }
+    package var mayBeOfOneRow: Bool {
+        ![.again, .locked, .tooSlow, .full, .readOnly, .stopped, .unavailable].contains(meaning)
+    }
+
+    package static func again(_ words: String) -> MySQLFailure {
+        MySQLFailure(.again, words: words)
+    }
+
+    package func error(doing: String, at place: String) -> StoreError {
+        StoreError(
+            self, doing: doing, at: place, said: number == 0 ? "(\(words))" : "(MySQL \(said))",
+            ServerWording(
+                checks: "store.url, the password and the rights of the user",
+                readOnly: "It is a replica, or read_only is on: point store.url at the primary, or "
+                    + "run SET GLOBAL read_only = 0 there",
+                locked: "Find the transaction in information_schema.INNODB_TRX",
+                schema: "Adapt store.subscriptions to the change, or undo it.",
+                rights: "`trueup doctor` names the rights that are needed."))
+    }
+
+    package var said: String { number == 0 ? words : "\(number): \(words)" }
 
     private static func meaning(of number: UInt32) -> Meaning {
         switch number {

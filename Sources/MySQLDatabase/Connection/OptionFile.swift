@@ -1,4 +1,5 @@
 import Glibc
+import ServerConnections
 
 /// The password for a server: from the file that the URL names, from `MYSQL_PWD`, or from
 /// `~/.my.cnf`.

@@ -1,3 +1,4 @@
+import ServerConnections
 import Subscriptions
 
 /// The version and state of a server, as far as they decide whether a run can work there.
@@ -62,7 +63,7 @@ struct ServerFacts: Hashable, Sendable {
         let least = isMariaDB ? [10, 4] : [8, 0]
         guard numbers.lexicographicallyPrecedes(least) else { return nil }
         return
-            "its version is \(version), and trueup needs \(isMariaDB ? "MariaDB 10.4" : "MySQL 8.0") "
+            "the server's version is \(version), and trueup needs \(isMariaDB ? "MariaDB 10.4" : "MySQL 8.0") "
             + "or later: upgrade it"
     }
 

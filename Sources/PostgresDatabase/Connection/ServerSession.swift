@@ -1,4 +1,5 @@
-import ServerConnections
+package import ServerConnections
+package import Subscriptions
 import Synchronization
 
 /// One session with a PostgreSQL server: statements in, rows of text out.
@@ -52,7 +53,7 @@ package struct ServerRows: Hashable, Sendable {
 }
 
 /// The reason why a statement failed.
-package struct ServerFailure: Error, Hashable, Sendable {
+package struct ServerFailure: ServerFault, Hashable, Sendable {
     /// PostgreSQL's five characters; empty where no server answered.
     package var state: SQLState
     /// Whether the session is over: what was sent last may or may not have been done.
@@ -60,12 +61,25 @@ package struct ServerFailure: Error, Hashable, Sendable {
     /// The server's words, without the values that it repeats: they are personal data.
     package var words: String
     /// Whether it is about the one row that was written, and nothing else is in the way.
-    var isOfOneRow = false
+    package var isOfOneRow = false
 
     package init(state: SQLState, endsSession: Bool = false, words: String) {
         self.state = state
         self.endsSession = endsSession
         self.words = words
+    }
+
+    package var meaning: ServerMeaning { state.meaning }
+    package var mayBeOfOneRow: Bool { state.mayBeOfOneRow }
+
+    package var said: String { state.description.isEmpty ? words : "\(state): \(words)" }
+
+    package static func again(_ words: String) -> ServerFailure {
+        ServerFailure(state: SQLState("40001"), words: words)
+    }
+
+    package func error(doing: String, at place: String) -> StoreError {
+        StoreError(self, doing: doing, at: place, about: .company)
     }
 }
 
@@ -132,41 +146,10 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     static let fenced = SQLState("TU001")
     /// Of trueup, not of a server: a lease is held.
     static let leased = SQLState("TU002")
-    /// Of trueup, not of a server: a row is not as it was written.
-    static let notKept = SQLState("TU003")
     /// Of trueup, not of a server: a signal ended the wait.
     static let stopped = SQLState("TU004")
 
-    /// The meaning of an error for the caller.
-    package enum Meaning: Hashable, Sendable {
-        /// The server does not answer, or refuses the login.
-        case unavailable
-        /// A standby, or a session that may only read.
-        case readOnly
-        /// Another program holds a lock for longer than our patience.
-        case locked
-        /// A statement took longer than its time limit.
-        case tooSlow
-        /// Two transactions were in each other's way; the same again may succeed.
-        case again
-        /// A table, column, type or function is not there, or not of that kind.
-        case schema
-        /// A right is missing.
-        case forbidden
-        /// No room, or a file that cannot be written.
-        case full
-        /// The server refuses this one value: a constraint, a trigger, a form.
-        case value
-        /// A row with this key is there.
-        case duplicate
-        /// Another worker has taken the work over.
-        case fenced
-        /// Another worker is at it.
-        case leased
-        /// A signal ended the wait for an answer.
-        case stopped
-        case other
-    }
+    package typealias Meaning = ServerMeaning
 
     package var meaning: Meaning {
         switch description {

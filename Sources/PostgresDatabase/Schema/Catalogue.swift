@@ -1,3 +1,4 @@
+import ServerConnections
 import Subscriptions
 
 extension SessionKeeper {

@@ -4,6 +4,7 @@ import PostgresDatabase
 import ProgramDatabase
 import Reconciliation
 import ReconciliationRun
+import ServerConnections
 import SubscriptionStore
 import Subscriptions
 
@@ -124,9 +125,7 @@ extension CompanySettings {
     }
 }
 
-extension PostgresCompany: CompanyDatabase {}
-
-extension MySQLCompany: CompanyDatabase {}
+extension ServerCompany: CompanySchema, CompanyDatabase {}
 
 extension MySQLSchema: CompanySchema {}
 

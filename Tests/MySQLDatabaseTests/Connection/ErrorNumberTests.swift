@@ -1,4 +1,5 @@
 import MySQLDatabase
+import ServerConnections
 import Subscriptions
 import Testing
 
@@ -31,10 +32,9 @@ import Testing
     ])
     func `becomes an exit status`(
         number: UInt32, status: Subscriptions.ExitStatus, endsSession: Bool
-    ) throws {
+    ) {
         let failure = MySQLFailure(number: number, words: "words")
         #expect(failure.endsSession == endsSession)
-        let address = try MySQLAddress(url: "mysql://u@db/shop")
-        #expect(StoreError(failure, doing: "trying", at: address).exitStatus == status)
+        #expect(failure.error(doing: "trying", at: "db/shop").exitStatus == status)
     }
 }

@@ -1,5 +1,6 @@
 #if MySQL
     import MySQLDatabase
+    import ServerConnections
     import Subscriptions
     import TestSupport
     import Testing

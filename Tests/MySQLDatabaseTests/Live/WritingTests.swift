@@ -1,6 +1,7 @@
 #if MySQL
     import Foundation
     import MySQLDatabase
+    import ServerConnections
     import Subscriptions
     import TestSupport
     import Testing

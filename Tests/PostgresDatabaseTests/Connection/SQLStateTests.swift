@@ -1,4 +1,5 @@
 import PostgresDatabase
+import ServerConnections
 import Subscriptions
 import Testing
 

@@ -1,4 +1,5 @@
 import PostgresDatabase
+import ServerConnections
 import Synchronization
 
 /// A session that answers as a test says, and remembers what it was asked.

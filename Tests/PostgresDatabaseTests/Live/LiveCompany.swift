@@ -1,5 +1,6 @@
 #if PostgreSQL
     import PostgresDatabase
+    import ServerConnections
     import Subscriptions
     import Synchronization
     import TestSupport

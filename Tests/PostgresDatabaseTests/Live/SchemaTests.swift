@@ -1,6 +1,7 @@
 #if PostgreSQL
     import Foundation
     import PostgresDatabase
+    import ServerConnections
     import Subscriptions
     import TestSupport
     import Testing
