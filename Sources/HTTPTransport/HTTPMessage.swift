@@ -8,11 +8,14 @@ package struct HTTPRequest: Sendable {
     /// Name and value pairs, sent in this order.
     ///
     /// `Accept-Encoding` requests a compressed body. The transport decompresses it, so
-    /// `HTTPResponse.body` is never compressed.
+    /// `HTTPResponse.body` is not compressed unless `keepsEncoding` is set.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]?
     /// The limit of the whole exchange, where it is shorter than the transport's own.
     package var timeLimit: Duration?
+    /// Whether the body stays as it was sent, whatever its `Content-Encoding`: Apple sends files of
+    /// gzip with one that no program knows (`agzip`).
+    package var keepsEncoding = false
 
     package init(
         method: String, url: String, headers: [(name: String, value: String)] = [],

@@ -46,6 +46,21 @@ import Testing
                 for: Array("\(parts[0]).\(parts[1])".utf8)))
     }
 
+    @Test func `names no app and lives less than 20 minutes for App Store Connect`() throws {
+        let clock = clock
+        let tokens = AppStoreServerTokens(
+            issuerID: "57246542-96fe-1a63-e053-0824d011072a", keyID: "6PD4K7QW2B",
+            bundleID: nil, key: ES256PrivateKey(secret), now: { clock.now })
+        let first = try tokens.current()
+        let claims = try decoded(first.split(separator: ".")[1])
+        #expect(claims.member("aud")?.text == "appstoreconnect-v1")
+        #expect(claims.member("bid") == nil)
+        #expect(claims.member("iat")?.integer == 1_749_999_970)
+        #expect(claims.member("exp")?.integer == 1_750_000_900)
+        clock.advance(seconds: 15 * 60 - 60)
+        #expect(try tokens.current() != first)
+    }
+
     @Test func `is reused until a minute before its end`() throws {
         let first = try tokens.current()
         clock.advance(seconds: 20 * 60 - 61)

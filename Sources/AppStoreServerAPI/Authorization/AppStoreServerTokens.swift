@@ -2,12 +2,15 @@ package import JSONWebSignature
 package import Subscriptions
 import Synchronization
 
-/// Signs the JSON Web Tokens of one app and reuses each until shortly before its end.
+/// Signs the JSON Web Tokens of one key and reuses each until shortly before its end.
 ///
-/// Apple refuses tokens that live longer than 60 minutes; these live 20. One signature serves
-/// thousands of calls. Source: Generating JSON Web Tokens for API requests.
+/// The App Store Server API refuses tokens that live longer than 60 minutes; those for it live 20. App
+/// Store Connect's API refuses tokens of more than 20 minutes. One signature serves thousands of
+/// calls. Source: Generating JSON Web Tokens for API requests.
 package final class AppStoreServerTokens: AuthorizationTokens {
     package static let lifetimeSeconds: Int64 = 20 * 60
+    /// With the backdating it is still less than the 20 minutes that App Store Connect allows.
+    static let connectLifetimeSeconds: Int64 = 15 * 60
     /// A token is replaced this long before its end, so that none expires on its way to Apple.
     package static let renewalMarginSeconds: Int64 = 60
     /// `iat` is set this far in the past, because our clock may be slightly ahead of Apple's.
@@ -21,7 +24,8 @@ package final class AppStoreServerTokens: AuthorizationTokens {
 
     private let issuerID: String
     private let keyID: String
-    private let bundleID: String
+    private let bundleID: String?
+    private let lifetimeSeconds: Int64
     private let key: ES256PrivateKey
     private let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
@@ -29,16 +33,18 @@ package final class AppStoreServerTokens: AuthorizationTokens {
     /// - Parameters:
     ///   - issuerID: The issuer id of App Store Connect's In-App Purchase keys page.
     ///   - keyID: The id of the key.
-    ///   - bundleID: The app; a token is good for one.
+    ///   - bundleID: The app, for which alone the token is good; `nil` for App Store Connect's API.
     ///   - key: The private key.
     ///   - now: The wall clock.
     package init(
-        issuerID: String, keyID: String, bundleID: String, key: ES256PrivateKey,
+        issuerID: String, keyID: String, bundleID: String?, key: ES256PrivateKey,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.issuerID = issuerID
         self.keyID = keyID
         self.bundleID = bundleID
+        lifetimeSeconds =
+            bundleID == nil ? Self.connectLifetimeSeconds : Self.lifetimeSeconds
         self.key = key
         self.now = now
     }
@@ -49,7 +55,7 @@ package final class AppStoreServerTokens: AuthorizationTokens {
     package func current() throws(AuthorizationError) -> String {
         let second = now().unixMilliseconds / 1000
         return try state.withLock { (state) throws(AuthorizationError) in
-            if let token = state.token, Self.isUsable(issuedAt: state.issuedAtSecond, at: second) {
+            if let token = state.token, isUsable(issuedAt: state.issuedAtSecond, at: second) {
                 return token
             }
             return try sign(at: second, into: &state)
@@ -60,7 +66,7 @@ package final class AppStoreServerTokens: AuthorizationTokens {
         let second = now().unixMilliseconds / 1000
         return try state.withLock { (state) throws(AuthorizationError) in
             if let token = state.token, token != rejected,
-                Self.isUsable(issuedAt: state.issuedAtSecond, at: second)
+                isUsable(issuedAt: state.issuedAtSecond, at: second)
             {
                 return token
             }
@@ -69,9 +75,10 @@ package final class AppStoreServerTokens: AuthorizationTokens {
     }
 
     /// `false` also after the clock was set back: then the token would be from the future.
-    private static func isUsable(issuedAt: Int64, at second: Int64) -> Bool {
+    private func isUsable(issuedAt: Int64, at second: Int64) -> Bool {
         let age = second - issuedAt
-        return age >= 0 && age < lifetimeSeconds + backdatingSeconds - renewalMarginSeconds
+        return age >= 0
+            && age < lifetimeSeconds + Self.backdatingSeconds - Self.renewalMarginSeconds
     }
 
     private func sign(
@@ -81,11 +88,12 @@ package final class AppStoreServerTokens: AuthorizationTokens {
         let header = CanonicalJSON.object([
             "alg": .string("ES256"), "kid": .string(keyID), "typ": .string("JWT"),
         ])
-        let claims = CanonicalJSON.object([
-            "aud": .string("appstoreconnect-v1"), "bid": .string(bundleID),
-            "exp": .integer(second + Self.lifetimeSeconds), "iat": .integer(issuedAt),
-            "iss": .string(issuerID),
-        ])
+        var members: [String: CanonicalJSON] = [
+            "aud": .string("appstoreconnect-v1"), "exp": .integer(second + lifetimeSeconds),
+            "iat": .integer(issuedAt), "iss": .string(issuerID),
+        ]
+        members["bid"] = bundleID.map { .string($0) }
+        let claims = CanonicalJSON.object(members)
         do {
             let token = try key.compactJWS(
                 header: Array(header.rendered.utf8), payload: Array(claims.rendered.utf8))
@@ -99,7 +107,7 @@ package final class AppStoreServerTokens: AuthorizationTokens {
     }
 }
 
-/// The source of bearer tokens for one app.
+/// The source of bearer tokens of one key.
 package protocol AuthorizationTokens: Sendable {
     /// The current token; a new one is signed shortly before it expires, by the wall clock.
     func current() throws(AuthorizationError) -> String

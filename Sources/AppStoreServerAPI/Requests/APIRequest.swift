@@ -112,7 +112,7 @@ extension APIRequest {
     }
 
     /// Encodes all but the unreserved characters (RFC 3986, section 2.3).
-    private static func percentEncoded(_ text: String) -> String {
+    static func percentEncoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in text.utf8 {

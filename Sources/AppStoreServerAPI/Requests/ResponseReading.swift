@@ -77,7 +77,7 @@ enum ResponseReading {
     private static let longestMessage = 200
 
     /// Apple's message without control characters: it is printed in reports and on the terminal.
-    private static func plain(_ message: String?) -> String {
+    static func plain(_ message: String?) -> String {
         let shown = (message ?? "").unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7F }
         return String(String.UnicodeScalarView(shown.prefix(longestMessage)))
     }

@@ -7,20 +7,24 @@ package struct SimulatorFolder: Sendable {
     package let tlsRootFile: String
     package let signingRootFile: String
     package let keyFile: String
+    package let connectKeyFile: String
     package let path: String
 
     /// `path`: created if it is missing.
     static func write(
         at path: String, tlsRootPEM: String, signingRootPEM: String,
-        clientKey: P256.Signing.PrivateKey, keyID: String
+        keys: SimulatorKeys, app: SimulatedApp
     ) throws(SimulatorError) -> SimulatorFolder {
         let folder = SimulatorFolder(
             tlsRootFile: path + "/tls-root.pem", signingRootFile: path + "/signing-root.pem",
-            keyFile: path + "/SubscriptionKey_\(keyID).p8", path: path)
+            keyFile: path + "/SubscriptionKey_\(app.keyID).p8",
+            connectKeyFile: path + "/AuthKey_\(app.connectKeyID).p8", path: path)
         try makeDirectory(path)
         try write(tlsRootPEM, to: folder.tlsRootFile, permissions: 0o644)
         try write(signingRootPEM, to: folder.signingRootFile, permissions: 0o644)
-        try write(clientKey.pemRepresentation + "\n", to: folder.keyFile, permissions: 0o600)
+        for (key, file) in [(keys.client, folder.keyFile), (keys.connect, folder.connectKeyFile)] {
+            try write(key.pemRepresentation + "\n", to: file, permissions: 0o600)
+        }
         return folder
     }
 

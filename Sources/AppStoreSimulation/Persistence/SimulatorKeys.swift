@@ -8,6 +8,8 @@ import X509
 struct SimulatorKeys: Sendable {
     /// Signs the client's tokens.
     let client: P256.Signing.PrivateKey
+    /// Signs tokens for App Store Connect's API.
+    let connect: P256.Signing.PrivateKey
     let tls: TLSAuthority
     let authority: SigningChain.Authority
     let chain: SigningChain
@@ -25,17 +27,18 @@ struct SimulatorKeys: Sendable {
                     around: moment, intermediateDays: intermediateDays)
             }
         return SimulatorKeys(
-            client: P256.Signing.PrivateKey(),
+            client: P256.Signing.PrivateKey(), connect: P256.Signing.PrivateKey(),
             tls: try TLSAuthority.make(now: Date(), hosts: hosts), authority: authority,
             chain: try authority.issueFirst(
                 around: moment, days: leafDays ?? SigningChain.Authority.leafDays))
     }
 
     init(
-        client: P256.Signing.PrivateKey, tls: TLSAuthority, authority: SigningChain.Authority,
-        chain: SigningChain
+        client: P256.Signing.PrivateKey, connect: P256.Signing.PrivateKey, tls: TLSAuthority,
+        authority: SigningChain.Authority, chain: SigningChain
     ) {
         self.client = client
+        self.connect = connect
         self.tls = tls
         self.authority = authority
         self.chain = chain
@@ -44,6 +47,8 @@ struct SimulatorKeys: Sendable {
     /// Keys and certificates in PEM, as they are stored.
     struct Text: Codable {
         var client: String
+        /// Missing in a folder of an earlier version.
+        var connect: String?
         var tlsRoot: String
         var tlsRootKey: String
         var signingRoot: String
@@ -58,7 +63,8 @@ struct SimulatorKeys: Sendable {
     var text: Text {
         get throws {
             Text(
-                client: client.pemRepresentation, tlsRoot: try tls.rootPEM,
+                client: client.pemRepresentation, connect: connect.pemRepresentation,
+                tlsRoot: try tls.rootPEM,
                 tlsRootKey: tls.rootKey.pemRepresentation,
                 signingRoot: try authority.root.serializeAsPEM().pemString,
                 signingRootKey: authority.rootKey.pemRepresentation,
@@ -81,6 +87,8 @@ struct SimulatorKeys: Sendable {
         }
         self.init(
             client: try P256.Signing.PrivateKey(pemRepresentation: text.client),
+            connect: try text.connect.map { try P256.Signing.PrivateKey(pemRepresentation: $0) }
+                ?? P256.Signing.PrivateKey(),
             tls: TLSAuthority(
                 root: try Certificate(pemEncoded: text.tlsRoot),
                 rootKey: try P256.Signing.PrivateKey(pemRepresentation: text.tlsRootKey),

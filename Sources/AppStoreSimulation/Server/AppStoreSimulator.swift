@@ -157,11 +157,12 @@ package struct AppStoreSimulator: Sendable {
         }
         let folder = try SimulatorFolder.write(
             at: settings.folder, tlsRootPEM: tlsRootPEM, signingRootPEM: keys.signingRootPEM,
-            clientKey: keys.client, keyID: settings.app.keyID)
+            keys: keys, app: settings.app)
         var report = SimulatorReport()
         report.tlsRootFile = folder.tlsRootFile
         report.signingRootFile = folder.signingRootFile
         report.keyFile = folder.keyFile
+        report.connectKeyFile = folder.connectKeyFile
         report.app = settings.app
         return report
     }
@@ -173,7 +174,11 @@ package struct AppStoreSimulator: Sendable {
         factory: WorldFactory, clock: SimulatedClock, report: inout SimulatorReport
     ) throws(SimulatorError) -> [AppStoreService] {
         let tokens = TokenCheck(
-            app: settings.app, key: keys.client.publicKey, unixSeconds: { clock.serverSeconds })
+            ofAPI: settings.app, key: keys.client.publicKey,
+            unixSeconds: { clock.serverSeconds })
+        let connectTokens = TokenCheck(
+            ofAppStoreConnect: settings.app, key: keys.connect.publicKey,
+            unixSeconds: { clock.serverSeconds })
         let connectSettings = AppStoreConnectSettings()
         let retention = try RetentionMessaging(
             file: settings.keeps ? RetentionFile(folder: settings.folder) : nil)
@@ -196,12 +201,14 @@ package struct AppStoreSimulator: Sendable {
                 try RevenueCatExport(of: world).write(into: folder)
             }
             if environment == .production, let folder = settings.salesReports {
-                try SalesReports(of: world).write(into: folder)
+                try SalesReports(of: world, vendor: settings.app.vendorNumber).write(
+                    into: folder)
             }
             services.append(
                 AppStoreService(
                     world: world, app: settings.app, leaves: leaves, clock: clock, tokens: tokens,
-                    connectSettings: connectSettings, retention: retention))
+                    connectTokens: connectTokens, connectSettings: connectSettings,
+                    retention: retention))
         }
         guard unmet.isEmpty else {
             throw .badOption(

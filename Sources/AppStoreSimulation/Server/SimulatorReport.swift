@@ -6,6 +6,7 @@ package struct SimulatorReport: Hashable, Sendable {
     package var tlsRootFile = ""
     package var signingRootFile = ""
     package var keyFile = ""
+    package var connectKeyFile = ""
     package var app = SimulatedApp()
     package var tableFile: String?
     package var plantedFile: String?
@@ -30,6 +31,9 @@ package struct SimulatorReport: Hashable, Sendable {
             json.field("key_file", keyFile)
             json.field("key_id", app.keyID)
             json.field("issuer_id", app.issuerID)
+            json.field("connect_key_file", connectKeyFile)
+            json.field("connect_key_id", app.connectKeyID)
+            json.field("vendor_number", app.vendorNumber)
             json.field("bundle_id", app.bundleID)
             json.field("app_apple_id", app.appAppleID)
             json.field("table_file", tableFile)

@@ -51,8 +51,10 @@ struct APIGateway: Sendable {
                 match.endpoint, environment: service.environment, unixMilliseconds: now)
             {
                 return Outcome(
-                    answer: .rateLimited(
-                        retryAfter: String(end + service.clock.skewMilliseconds)))
+                    answer: match.endpoint == .salesReports
+                        ? .connectRateLimited
+                        : .rateLimited(
+                            retryAfter: String(end + service.clock.skewMilliseconds)))
             }
         }
         let moment = service.clock.now

@@ -14,6 +14,8 @@ struct AppStoreService: Sendable {
     var flawedSigner: PayloadSigner?
     let clock: SimulatedClock
     let tokens: TokenCheck
+    /// Checks the tokens of App Store Connect's API.
+    let connectTokens: TokenCheck
     let world: SharedWorld
     let pageTokens: PageTokens
     let connectSettings: AppStoreConnectSettings
@@ -29,8 +31,8 @@ struct AppStoreService: Sendable {
 
     init(
         world: consuming World, app: SimulatedApp, leaves: LeafRotation, clock: SimulatedClock,
-        tokens: TokenCheck, connectSettings: AppStoreConnectSettings,
-        retention: RetentionMessaging
+        tokens: TokenCheck, connectTokens: TokenCheck,
+        connectSettings: AppStoreConnectSettings, retention: RetentionMessaging
     ) {
         let environment = world.environment
         let identifiers = world.identifiers
@@ -44,6 +46,7 @@ struct AppStoreService: Sendable {
         self.leaves = leaves
         self.clock = clock
         self.tokens = tokens
+        self.connectTokens = connectTokens
         self.pageTokens = PageTokens(seed: identifiers.seed)
         self.connectSettings = connectSettings
         self.retention = retention
@@ -56,6 +59,12 @@ struct AppStoreService: Sendable {
     func refusal(of request: ServiceRequest) -> ServiceAnswer? {
         guard let match = Endpoint.match(request) else { return .noSuchPath }
         guard request.method == match.endpoint.method else { return .wrongMethod }
+        if match.endpoint == .salesReports {
+            // App Store Connect has no sandbox.
+            guard environment == .production else { return .noSuchPath }
+            return connectTokens.accepts(authorization: request.authorization)
+                ? nil : .connectUnauthorized
+        }
         guard connectSettings.isReleased(in: environment),
             tokens.accepts(authorization: request.authorization)
         else { return .unauthorized }
@@ -111,6 +120,7 @@ struct AppStoreService: Sendable {
         case .realtimeURL: try realtimeURL()
         case .performanceTest: try beginPerformanceTest(request)
         case .performanceTestResult: try performanceTestResult(id: id)
+        case .salesReports: try salesReport(request)
         }
     }
 

@@ -1,6 +1,7 @@
-/// The simulated endpoints of the App Store Server API; raw values are their names in fault plans.
+/// The simulated endpoints of the App Store Server API, and the one of App Store Connect's API; raw
+/// values are their names in fault plans.
 ///
-/// Source: App Store Server API, endpoints.
+/// Source: App Store Server API, endpoints; App Store Connect API, Download sales and trends reports.
 package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case statuses
     case history
@@ -34,11 +35,12 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case realtimeURL = "realtime_url"
     case performanceTest = "performance_test"
     case performanceTestResult = "performance_test_result"
+    case salesReports = "sales_reports"
 
     /// What Apple documents of an endpoint.
     private struct Definition {
         let method: String
-        /// Below `/inApps`; a word in braces is a parameter.
+        /// Below `/inApps`, but for App Store Connect's; a word in braces is a parameter.
         let path: String
         /// Source: App Store Server API and Retention Messaging API, Identifying rate limits.
         let requestsPerHour: Int
@@ -88,6 +90,7 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         case .performanceTest: .init("POST", "v1/messaging/performanceTest", 3_600)
         case .performanceTestResult:
             .init("GET", "v1/messaging/performanceTest/result/{request}", 3_600)
+        case .salesReports: .init("GET", "v1/salesReports", 3_600)
         }
     }
 
@@ -119,8 +122,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     /// Without one of the request's method, an endpoint with this path. Segments of the path are
     /// decoded; `inApps` is case-sensitive.
     static func match(_ request: ServiceRequest) -> Match? {
-        guard request.path.first == "inApps", !request.path.contains("") else { return nil }
-        let words = request.path.dropFirst()
+        guard !request.path.contains("") else { return nil }
+        let words = request.path
         var other: Match?
         for (endpoint, pattern) in patterns where pattern.count == words.count {
             guard zip(pattern, words).allSatisfy({ $0 == nil || $0 == $1 }) else { continue }
@@ -135,7 +138,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     /// The words of each path, `nil` for a parameter; paths with fewer parameters come first.
     private static let patterns: [(Endpoint, [String?])] =
         allCases.map { endpoint in
-            let words = endpoint.definition.path.split(separator: "/")
+            let root: [Substring] = endpoint == .salesReports ? [] : ["inApps"]
+            let words = root + endpoint.definition.path.split(separator: "/")
             return (endpoint, words.map { $0.hasPrefix("{") ? nil : String($0) })
         }
         .sorted { left, right in

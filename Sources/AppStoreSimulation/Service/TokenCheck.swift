@@ -5,25 +5,49 @@ import Synchronization
 /// Checks the client's JWT as Apple does: algorithm, key, issuer, audience, app and lifetime.
 ///
 /// The lifetime is checked against the real time, not the simulated one. Source: App Store Server
-/// API, Generating JSON Web Tokens for API requests.
+/// API, Generating JSON Web Tokens for API requests; App Store Connect API, Generating tokens for
+/// API requests.
 final class TokenCheck: Sendable {
-    /// The longest lifetime of a token.
+    /// The longest lifetime of a token of the App Store Server API.
     static let longestLifetimeSeconds: Double = 3600
+    /// The longest lifetime of a token of App Store Connect's API.
+    static let longestConnectLifetimeSeconds: Double = 1200
     /// Tolerated clock difference; Apple does not document its own.
     private static let skewSeconds: Double = 30
     private static let rememberedTokens = 256
 
-    private let app: SimulatedApp
+    private let issuerID: String
+    private let keyID: String
+    /// `nil` where a token must not name an app.
+    private let bundleID: String?
+    private let longestLifetimeSeconds: Double
     private let key: P256.Signing.PublicKey
     private let unixSeconds: @Sendable () -> Double
     /// Tokens with a valid signature, and the times at which they are accepted.
     private let known = Mutex<[String: Range<Double>]>([:])
 
+    /// The tokens of the App Store Server API, each for one app.
     init(
-        app: SimulatedApp, key: P256.Signing.PublicKey,
+        ofAPI app: SimulatedApp, key: P256.Signing.PublicKey,
         unixSeconds: @escaping @Sendable () -> Double
     ) {
-        self.app = app
+        issuerID = app.issuerID
+        keyID = app.keyID
+        bundleID = app.bundleID
+        longestLifetimeSeconds = Self.longestLifetimeSeconds
+        self.key = key
+        self.unixSeconds = unixSeconds
+    }
+
+    /// The tokens of App Store Connect's API, signed with a team key.
+    init(
+        ofAppStoreConnect app: SimulatedApp, key: P256.Signing.PublicKey,
+        unixSeconds: @escaping @Sendable () -> Double
+    ) {
+        issuerID = app.issuerID
+        keyID = app.connectKeyID
+        bundleID = nil
+        longestLifetimeSeconds = Self.longestConnectLifetimeSeconds
         self.key = key
         self.unixSeconds = unixSeconds
     }
@@ -48,16 +72,16 @@ final class TokenCheck: Sendable {
         guard parts.count == 3, let header = decode(Header.self, parts[0]),
             let claims = decode(Claims.self, parts[1]), let signature = Base64URL.decode(parts[2])
         else { return nil }
-        guard header.alg == "ES256", header.kid == app.keyID, header.typ ?? "JWT" == "JWT",
-            claims.iss == app.issuerID, claims.aud == "appstoreconnect-v1",
-            claims.bid == app.bundleID
+        guard header.alg == "ES256", header.kid == keyID, header.typ ?? "JWT" == "JWT",
+            claims.iss == issuerID, claims.aud == "appstoreconnect-v1",
+            claims.bid == bundleID
         else { return nil }
         let issued = claims.iat ?? now
-        guard claims.exp > issued, claims.exp - issued <= Self.longestLifetimeSeconds
+        guard claims.exp > issued, claims.exp - issued <= longestLifetimeSeconds
         else { return nil }
         // Without its issue date, a token must not expire later than one that is issued now.
         let from = max(
-            claims.iat ?? -.infinity, claims.exp - Self.longestLifetimeSeconds)
+            claims.iat ?? -.infinity, claims.exp - longestLifetimeSeconds)
         var signed = Array(parts[0])
         signed.append(UInt8(ascii: "."))
         signed.append(contentsOf: parts[1])
@@ -82,7 +106,7 @@ final class TokenCheck: Sendable {
     private struct Claims: Decodable {
         var iss: String
         var aud: String
-        var bid: String
+        var bid: String?
         var iat: Double?
         var exp: Double
     }

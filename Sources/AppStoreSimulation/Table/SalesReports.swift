@@ -6,7 +6,6 @@ import Subscriptions
 /// They were written from Apple's public description and share nothing with the reader that they test.
 struct SalesReports {
     private static let reportedDays: Int64 = 3
-    private static let vendor = "80012345"
     private static let firstAppleID: Int64 = 6_400_000_001
 
     private struct Planted {
@@ -19,17 +18,33 @@ struct SalesReports {
     /// Files by their names.
     private(set) var files: [(name: String, text: String)] = []
 
-    init(of world: borrowing World) {
+    /// The three reports by the names that Apple's API gives them.
+    enum Kind: String, CaseIterable {
+        case subscription = "SUBSCRIPTION"
+        case event = "SUBSCRIPTION_EVENT"
+        case subscriber = "SUBSCRIBER"
+
+        func fileName(_ date: String, vendor: String) -> String {
+            let prefix =
+                switch self {
+                case .subscription: "Subscription"
+                case .event: "Subscription_Event"
+                case .subscriber: "Subscriber"
+                }
+            return "\(prefix)_\(vendor)_\(date.replacing("-", with: "")).txt"
+        }
+    }
+
+    init(of world: borrowing World, vendor: String) {
         var planted: [Planted] = []
-        let newest = Self.pacificDay(of: world.now) - 1
+        let newest = Self.newestDay(at: world.now)
         for day in newest - Self.reportedDays + 1...newest {
-            var book = DayBook(day: day, world)
-            if day == newest { planted = Self.plant(in: &book, world) }
-            let date = Self.date(day)
-            let suffix = "_\(Self.vendor)_" + date.replacing("-", with: "") + ".txt"
-            files.append(("Subscription" + suffix, book.subscriptionText(world)))
-            files.append(("Subscription_Event" + suffix, book.eventText(date, world)))
-            files.append(("Subscriber" + suffix, book.subscriberText(date, world)))
+            let (book, differences) = Self.book(ofDay: day, world)
+            planted += differences
+            for kind in Kind.allCases {
+                files.append(
+                    (kind.fileName(Self.date(day), vendor: vendor), book.text(kind, world)))
+            }
         }
         files.append(("products.yaml", Self.mapping(world)))
         var json = JSONWriter()
@@ -55,7 +70,31 @@ struct SalesReports {
         }
     }
 
+    /// One report of one day, with the planted differences of the newest; `nil` for a day without
+    /// anything to report.
+    static func report(_ kind: Kind, ofDay day: Int64, _ world: borrowing World) -> String? {
+        let book = book(ofDay: day, world).book
+        return book.hasLines(kind) ? book.text(kind, world) : nil
+    }
+
+    private static func book(
+        ofDay day: Int64, _ world: borrowing World
+    ) -> (book: DayBook, planted: [Planted]) {
+        var book = DayBook(day: day, world)
+        guard day == newestDay(at: world.now) else { return (book, []) }
+        let planted = plant(in: &book, world)
+        return (book, planted)
+    }
+
     // MARK: Days
+
+    /// The last day that is over.
+    static func newestDay(at now: Timestamp) -> Int64 { pacificDay(of: now) - 1 }
+
+    /// When App Store Connect has the reports of a day: 8 o'clock in the next morning.
+    static func isPublished(_ day: Int64, at now: Timestamp) -> Bool {
+        now >= midnight(day + 1).adding(milliseconds: 8 * 3_600_000)
+    }
 
     /// The beginning of a Pacific day: daylight saving time begins on a Sunday from 8 to 14 March and
     /// ends on one from 1 to 7 November, both after midnight.
@@ -79,7 +118,7 @@ struct SalesReports {
         return moment < midnight(day) ? day - 1 : day
     }
 
-    private static func date(_ day: Int64) -> String {
+    static func date(_ day: Int64) -> String {
         String(Timestamp(unixMilliseconds: day * 86_400_000).rfc3339.prefix(10))
     }
 
@@ -356,7 +395,23 @@ private struct DayBook {
         (left.product, left.country) < (right.product, right.country)
     }
 
-    func subscriptionText(_ world: borrowing World) -> String {
+    func text(_ kind: SalesReports.Kind, _ world: borrowing World) -> String {
+        switch kind {
+        case .subscription: subscriptionText(world)
+        case .event: eventText(SalesReports.date(day), world)
+        case .subscriber: subscriberText(SalesReports.date(day), world)
+        }
+    }
+
+    func hasLines(_ kind: SalesReports.Kind) -> Bool {
+        switch kind {
+        case .subscription: !states.isEmpty
+        case .event: !events.isEmpty
+        case .subscriber: !payments.isEmpty
+        }
+    }
+
+    private func subscriptionText(_ world: borrowing World) -> String {
         let header =
             [
                 "App Name", "App Apple ID", "Subscription Name", "Subscription Apple ID",
@@ -380,7 +435,7 @@ private struct DayBook {
         return Self.table(header, lines)
     }
 
-    func eventText(_ date: String, _ world: borrowing World) -> String {
+    private func eventText(_ date: String, _ world: borrowing World) -> String {
         let header = [
             "Event Date", "Event", "App Name", "App Apple ID", "Subscription Name",
             "Subscription Apple ID", "Subscription Group ID", "Standard Subscription Duration",
@@ -405,7 +460,7 @@ private struct DayBook {
         return Self.table(header, lines)
     }
 
-    func subscriberText(_ date: String, _ world: borrowing World) -> String {
+    private func subscriberText(_ date: String, _ world: borrowing World) -> String {
         let header = [
             "Event Date", "App Name", "App Apple ID", "Subscription Name",
             "Subscription Apple ID", "Subscription Group ID", "Standard Subscription Duration",

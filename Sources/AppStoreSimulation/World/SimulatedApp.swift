@@ -6,6 +6,10 @@ package struct SimulatedApp: Hashable, Sendable {
     package var appAppleID: Int64 = 1_234_567_890
     package var issuerID = "57246542-96fe-1a63-e053-0824d011072a"
     package var keyID = "2X9R4HXF34"
+    /// The team key of App Store Connect's API.
+    package var connectKeyID = "6PD4K7QW2B"
+    /// Whose sales reports there are.
+    package var vendorNumber = "80012345"
 
     package init() {}
 }

@@ -340,6 +340,7 @@ extension CurlEasyHandle {
     func apply(_ request: HTTPRequest) throws(HTTPTransportError) {
         // Without this, libcurl would not decompress a body that a server compressed unasked.
         try set(CURLOPT_ACCEPT_ENCODING, request.acceptEncoding ?? "identity")
+        try set(CURLOPT_HTTP_CONTENT_DECODING, request.keepsEncoding ? 0 : 1)
         if let body = request.body {
             try set(CURLOPT_POST, 1)
             try set(body: body)

@@ -5,9 +5,11 @@ import Subscriptions
 struct ReportFolderAudit {
     static let latest = "latest"
     private static let secondsPerDay: Int64 = 24 * 60 * 60
-    /// The files of a report folder besides the runs; reports of comparisons are a chain of their own.
+    /// The files of a report folder besides the runs; reports of comparisons are a chain of their own, and
+    /// name the sales reports that they read with their digests.
     private static let own: Set<String> = [
         IndexFile.name, latest, DatabaseNote.name, ".lock", CompareCheck.folderName,
+        "sales-reports",
     ]
 
     private let directory: String

@@ -23,7 +23,9 @@ package struct Compare: Verb {
 
             "trueup compare app-store-connect FILE…" reads the reports SUBSCRIPTION, SUBSCRIPTION_EVENT \
             and SUBSCRIBER of Sales and Trends, and compares their sums by product and day with those of \
-            signed statements. "app_store_connect.products" in the settings says which product is meant.
+            signed statements. "app_store_connect.products" in the settings says which product is meant. \
+            With --fetch it gets these reports itself, with a key of App Store Connect's API: \
+            yesterday's, and those since the first comparison of the last 30 days that have none.
             """)
 
     /// The third parties.
@@ -39,7 +41,7 @@ package struct Compare: Verb {
         help: ArgumentHelp(
             "Exported files, as CSV or separated by tabs, also packed with gzip; - is standard input.",
             valueName: "file"), completion: .file())
-    package var files: [String]
+    package var files: [String] = []
 
     @Option(
         help: ArgumentHelp(
@@ -51,6 +53,12 @@ package struct Compare: Verb {
         help:
             "Get Apple's statement for lines that lack a fresh one, within the share of the quota.")
     package var ask = false
+
+    @Flag(
+        help:
+            "With app-store-connect: get the reports that no comparison has from App Store Connect."
+    )
+    package var fetch = false
 
     @Option(
         help: ArgumentHelp(
@@ -67,7 +75,7 @@ package struct Compare: Verb {
     @OptionGroup(title: "For every command") package var common: CommonOptions
 
     package static let exitStatuses = CommandStatuses(
-        [CommandStatuses.database + [.denied]],
+        [CommandStatuses.database + [.protocol, .denied]],
         [
             .ok: "compared; nothing differs",
             .findings: "compared; something differs",
@@ -83,12 +91,15 @@ package struct Compare: Verb {
     package init() {}
 
     package func validate() throws {
-        if files.isEmpty { throw ValidationError("Name a file to compare.") }
+        if files.isEmpty, !fetch { throw ValidationError("Name a file to compare.") }
         if DurationText(fresh) == nil {
             throw ValidationError("--fresh takes a time such as 45m, 24h or 7d.")
         }
         if side == .appStoreConnect, ask {
             throw ValidationError("--ask is for revenuecat: sums are compared with what is stored.")
+        }
+        if side == .revenuecat, fetch {
+            throw ValidationError("--fetch is for app-store-connect: name RevenueCat's files.")
         }
         if side == .revenuecat, timeZone != nil {
             throw ValidationError(
@@ -130,7 +141,7 @@ package struct Compare: Verb {
                     evidence: { try store.forEachEvidence(of: scratch, $0) },
                     removeDraft: scratch.remove)
             case .appStoreConnect:
-                let (comparison, summary) = try compareSales(
+                let (comparison, summary) = try await compareSales(
                     store, settings, header, clock, directory: directory, invocation: invocation)
                 report = CompareReport(
                     summary, context: context, shownPath: folder.publishedPath)

@@ -12,7 +12,7 @@ extension Compare {
     func compareSales(
         _ store: SQLiteStore, _ settings: Settings, _ header: RunHeader, _ clock: () -> Timestamp,
         directory: String, invocation: Invocation
-    ) throws -> (comparison: SalesComparison, summary: CompareSummary) {
+    ) async throws -> (comparison: SalesComparison, summary: CompareSummary) {
         guard !settings.sales.products.isEmpty else {
             throw CommandFailure(
                 .config,
@@ -21,19 +21,29 @@ extension Compare {
                     + "product, as docs/compare.md shows.")
         }
         let zone = timeZone ?? settings.sales.zone
+        let earlier = CompareReport.earlierDays(in: directory)
+        var files = self.files
+        var fetched = SalesFetch.Result()
+        if fetch {
+            let days = SalesFetch.days(
+                at: header.started, in: zone, compared: Set(earlier.map(\.day)))
+            fetched = try await SalesFetch(
+                settings: settings, invocation: invocation, isQuiet: common.quiet
+            ).perform(days)
+            files += fetched.files
+        }
         var intake = SalesIntake()
         for file in files { try intake.read(file, in: invocation, asJSON: common.json) }
         var counter = SalesCounter(days: intake.sums.allDays, zone: zone)
         try store.count(into: &counter)
         let compared = Set(intake.sums.allDays.map(CivilDate.text(ofDay:)))
-        let earlier = CompareReport.earlierDays(in: directory)
         let comparison = SalesComparison(
             intake.sums, own: counter, products: settings.sales.products,
             today: header.started.dayNumber, history: earlier)
         var summary = CompareSummary(
             header: header, side: side.rawValue, title: "App Store Connect", ended: clock(),
             totals: comparison.totals, counts: comparison.counts,
-            notes: notes(comparison, counter, intake, settings, zone), files: files,
+            notes: fetched.notes + notes(comparison, counter, intake, settings, zone), files: files,
             ledgerHead: try store.ledgerHead().hash)
         summary.sums = SalesSummary(
             zone: zone, days: comparison.days,

@@ -50,6 +50,7 @@ package struct Doctor: Verb {
         }
         let local = checks.map { $0.local() }
         diagnoses += local.flatMap(\.diagnoses)
+        diagnoses += SalesKeyCheck.all(of: settings.sales, environment: invocation.environment)
         diagnoses += await ReceiverChecks(settings: settings, invocation: invocation).all()
         let storage = await StorageChecks(settings: settings, jobs: jobs, now: invocation.now())
             .all()

@@ -365,14 +365,7 @@ package struct EndpointURL: Hashable, Sendable {
     init(
         _ value: SettingsValue, environment: AppStoreEnvironment
     ) throws(ConfigurationError) {
-        let text = try value.text("a URL")
-        guard let parts = URLParts(text), !parts.hasMore,
-            parts.scheme == "https" || (parts.scheme == "http" && parts.isLoopback)
-        else {
-            throw value.error(
-                "must be https://host or https://host:port, not \"\(text)\"",
-                suggestion: "leave it out for Apple's own host")
-        }
+        let parts = try Self.parts(of: value)
         if parts.isLoopback {
             self.init(url: parts.origin, isLoopback: true)
             return
@@ -390,6 +383,34 @@ package struct EndpointURL: Hashable, Sendable {
                 suggestion: "leave it out for https://\(own[0])")
         }
         self.init(url: "https://" + parts.host, isLoopback: false)
+    }
+
+    /// App Store Connect's API.
+    package static let appStoreConnect = EndpointURL(
+        url: "https://api.appstoreconnect.apple.com", isLoopback: false)
+
+    /// - Throws: 78 for another host than App Store Connect's, or a URL with more in it.
+    init(ofAppStoreConnect value: SettingsValue) throws(ConfigurationError) {
+        let parts = try Self.parts(of: value)
+        let own = Self.appStoreConnect.url
+        guard parts.isLoopback || parts.origin == own else {
+            throw value.error(
+                "\(parts.host) is neither App Store Connect's host nor a loopback address",
+                suggestion: "leave it out for \(own)")
+        }
+        self.init(url: parts.origin, isLoopback: parts.isLoopback)
+    }
+
+    private static func parts(of value: SettingsValue) throws(ConfigurationError) -> URLParts {
+        let text = try value.text("a URL")
+        guard let parts = URLParts(text), !parts.hasMore,
+            parts.scheme == "https" || (parts.scheme == "http" && parts.isLoopback)
+        else {
+            throw value.error(
+                "must be https://host or https://host:port, not \"\(text)\"",
+                suggestion: "leave it out for Apple's own host")
+        }
+        return parts
     }
 }
 

@@ -19,16 +19,16 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The app's private key, read only when it is safe where it lies.
+/// A private key of App Store Connect's, read only when it is safe where it lies.
 package enum PrivateKeyFile {
-    /// The PEM that an app's settings point to.
+    /// The PEM that the settings point to.
     ///
     /// - Throws: 77 when the file is not a regular file, others than its owner and a group of this
     ///   process may read it, or it is not a plain PEM key; 78 when it or the variable is absent.
     package static func load(
-        _ app: AppSettings, environment: [String: String]
+        _ source: KeySource, environment: [String: String]
     ) throws(ConfigurationError) -> Secret {
-        switch app.keySource {
+        switch source {
         case .file(let path):
             let file = ProtectedFile(
                 path: path, key: "key_file", alternative: "key_env", what: "the .p8 file",

@@ -96,16 +96,15 @@ package struct Settings: Hashable, Sendable, SettingsSection {
             ], "where reports are written"),
         CatalogueFile.setting,
         Setting(
-            "app_store_connect",
-            [
-                Setting(
-                    "products", \.sales.products, .salesProducts, newPass: .no,
-                    absent: .words("no report can be compared"),
-                    "the product id of each Subscription Apple ID in sales reports"),
-                Setting(
-                    "time_zone", \.sales.zone, .salesZone, newPass: .no,
-                    "the zone in which sales reports count their days"),
-            ], "how trueup compare reads sales reports; docs/compare.md"),
+            SettingDescription(
+                key: "app_store_connect", form: "keys and values", absence: .below,
+                examples: [],
+                meaning: "how trueup compare gets and reads sales reports; docs/compare.md",
+                nested: SalesSettings.declared.map(\.description)),
+            digested: nil
+        ) { value, settings throws(ConfigurationError) in
+            settings.sales = try SalesSettings(value)
+        },
         Setting(
             SettingDescription(
                 key: "tell", form: "keys and values", absence: .words("no events"),

@@ -27,12 +27,7 @@ struct AppleChecks {
         var roots: TrustedRoots?
         do {
             key = try AppConnection.key(of: app, environment: invocation.environment)
-            let place =
-                switch app.keySource {
-                case .file(let path): "\(path), closed to others"
-                case .environment(let name): "in $\(name)"
-                }
-            diagnoses.append(.ok("key", identity, "\(app.keyID), \(place)"))
+            diagnoses.append(.ok("key", identity, "\(app.keyID), \(app.keySource.place)"))
         } catch {
             diagnoses.append(.failed("key", identity, error))
         }

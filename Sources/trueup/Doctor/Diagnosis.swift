@@ -8,7 +8,7 @@ package struct Diagnosis: Hashable, Sendable {
         case skipped
     }
 
-    /// `settings`, `jobs`, `key`, `roots`, `tell`, `message`, `metrics`, `database`, `disk`,
+    /// `settings`, `jobs`, `key`, `roots`, `sales_key`, `tell`, `message`, `metrics`, `database`, `disk`,
     /// `reports`, `lock`, `table`, `rows`, `timezone`, `quota`, `apple`, `clock`, `certificates`.
     package var check: String
     /// Set where a check is made for each app.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSONWebSignature
 import Subscriptions
 
 /// Whether the settings and every job can be read: a mistake in a job would otherwise be found only
@@ -34,6 +35,42 @@ enum SettingsChecks {
         }
         let all = faults.isEmpty ? [.ok("jobs", nil, names.joined(separator: ", "))] : faults
         return ([ok] + all, jobs)
+    }
+}
+
+/// Whether the key that gets sales reports can be used; no call is made with it.
+enum SalesKeyCheck {
+    /// Returns nothing where the settings name no key.
+    ///
+    /// No run needs the key, so a fault is a warning.
+    static func all(of sales: SalesSettings, environment: [String: String]) -> [Diagnosis] {
+        let missing = sales.missingToFetch
+        guard !missing.contains("key_file") else { return [] }
+        guard missing.isEmpty else {
+            return [
+                .warning(
+                    "sales_key", nil,
+                    "app_store_connect lacks \(missing.joined(separator: ", ")), so no report can be "
+                        + "fetched", fix: "add it, as docs/compare.md shows")
+            ]
+        }
+        do {
+            _ = try ES256PrivateKey(
+                sales.keySource, concerning: "app_store_connect", environment: environment)
+            return [.ok("sales_key", nil, "\(sales.keyID), \(sales.keySource.place)")]
+        } catch {
+            return [.warning("sales_key", nil, error)]
+        }
+    }
+}
+
+extension KeySource {
+    /// Where a key that may be used is.
+    var place: String {
+        switch self {
+        case .file(let path): "\(path), closed to others"
+        case .environment(let name): "in $\(name)"
+        }
     }
 }
 

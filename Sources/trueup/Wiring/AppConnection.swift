@@ -118,35 +118,62 @@ struct AppConnection {
 
     /// - Throws: 78 for a CA file or proxy that cannot be used.
     static func transport(for app: AppSettings) throws -> CurlTransport {
-        var settings = CurlTransport.Settings()
-        settings.userAgent = "trueup/" + ToolVersion.current
-        settings.caFile = app.caFile
-        do throws(HTTPTransportError) {
-            settings.proxy = try app.proxy.map { proxy throws(HTTPTransportError) in
-                try ProxyURL(proxy)
-            }
-            return try CurlTransport(settings)
-        } catch {
-            throw CommandFailure(.config, "\(app.identity.bundleID): \(error)")
-        }
+        try CurlTransport(
+            caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
     }
 
     /// - Throws: 77 or 78 for a key that may not or cannot be used.
     static func key(
         of app: AppSettings, environment: [String: String]
     ) throws -> ES256PrivateKey {
-        let pem = try PrivateKeyFile.load(app, environment: environment)
+        try ES256PrivateKey(
+            app.keySource, concerning: app.identity.bundleID, environment: environment)
+    }
+}
+
+extension CurlTransport {
+    /// - Parameters:
+    ///   - caFile: An extra TLS root, for loopback hosts.
+    ///   - proxy: The proxy's address.
+    ///   - subject: Whose settings these are, for messages.
+    ///   - change: Other limits than the usual ones.
+    /// - Throws: 78 for a CA file or proxy that cannot be used.
+    convenience init(
+        caFile: String?, proxy: String?, concerning subject: String,
+        _ change: (inout Settings) -> Void = { _ in }
+    ) throws(CommandFailure) {
+        var settings = Settings()
+        settings.userAgent = "trueup/" + ToolVersion.current
+        settings.caFile = caFile
+        change(&settings)
+        do throws(HTTPTransportError) {
+            settings.proxy = try proxy.map { proxy throws(HTTPTransportError) in
+                try ProxyURL(proxy)
+            }
+            try self.init(settings)
+        } catch {
+            throw CommandFailure(.config, "\(subject): \(error)")
+        }
+    }
+}
+
+extension ES256PrivateKey {
+    /// - Throws: 77 or 78 for a key that may not or cannot be used.
+    init(
+        _ source: KeySource, concerning subject: String, environment: [String: String]
+    ) throws {
+        let pem = try PrivateKeyFile.load(source, environment: environment)
         do throws(JSONWebSignatureError) {
-            return try ES256PrivateKey(pem: pem.reveal())
+            try self.init(pem: pem.reveal())
         } catch {
             let place =
-                switch app.keySource {
+                switch source {
                 case .file(let path): path
                 case .environment(let name): "$" + name
                 }
             throw CommandFailure(
                 .denied,
-                "\(place), the key of \(app.identity.bundleID): \(error.detail). Use the .p8 file as "
+                "\(place), the key of \(subject): \(error.detail). Use the .p8 file as "
                     + "downloaded from App Store Connect")
         }
     }

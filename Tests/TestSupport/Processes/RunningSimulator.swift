@@ -13,6 +13,9 @@ package final class RunningSimulator: @unchecked Sendable {
         package var rootFile: String
         package var keyFile: String
         package var keyID: String
+        package var connectKeyFile: String
+        package var connectKeyID: String
+        package var vendorNumber: String
         package var issuerID: String
         package var bundleID: String
         package var appAppleID: Int64
@@ -29,6 +32,9 @@ package final class RunningSimulator: @unchecked Sendable {
             case rootFile = "root_file"
             case keyFile = "key_file"
             case keyID = "key_id"
+            case connectKeyFile = "connect_key_file"
+            case connectKeyID = "connect_key_id"
+            case vendorNumber = "vendor_number"
             case issuerID = "issuer_id"
             case bundleID = "bundle_id"
             case appAppleID = "app_apple_id"

@@ -89,6 +89,7 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
         "store.copy": [
             "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
         ],
+        "app_store_connect.ca_file": ["endpoint": "https://127.0.0.1:9"],
         "store.entitlements": [
             "books": "sqlite:books.sqlite",
             "subscriptions": table.replacing("status:", with: "customer_id: c, status:"),

@@ -30,6 +30,23 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
         SettingsMistake("apps: []\n", line: 1, key: "apps", says: "empty list"),
         SettingsMistake("apps: com.example\n", line: 1, key: "apps", says: "must be a list"),
         SettingsMistake(
+            SettingsText.production + "\napp_store_connect:\n  vendor_number: 80/../1\n", line: 9,
+            key: "app_store_connect.vendor_number", says: "must be a number of up to 20 digits"),
+        SettingsMistake(
+            SettingsText.production + "\napp_store_connect: {key_file: a, key_env: B}\n", line: 8,
+            key: "app_store_connect.key_env", says: "together with key_file"),
+        SettingsMistake(
+            SettingsText.production + "\napp_store_connect: {ca_file: a.pem}\n", line: 8,
+            key: "app_store_connect.ca_file", says: "loopback endpoint only"),
+        SettingsMistake(
+            SettingsText.production
+                + "\napp_store_connect:\n  endpoint: https://api.storekit.apple.com\n", line: 9,
+            key: "app_store_connect.endpoint", says: "neither App Store Connect's host"),
+        SettingsMistake(
+            SettingsText.production
+                + "\napp_store_connect:\n  endpoint: http://api.appstoreconnect.apple.com\n",
+            line: 9, key: "app_store_connect.endpoint", says: "must be https://host"),
+        SettingsMistake(
             SettingsText.production + "\nstroe:\n  url: sqlite:x\n", line: 8, key: "stroe",
             says: "unknown key", "did you mean \"store\"?"),
         SettingsMistake(
