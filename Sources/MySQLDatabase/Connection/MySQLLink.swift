@@ -31,7 +31,7 @@ package struct MySQLConnector: Sendable {
 
     /// Advice for a build that has no libmariadb.
     package static let installation =
-        "build with `swift build --traits MySQL` (\(DocumentationPage.mysql))"
+        "install the package trueup-mysql, or build with `swift build --traits MySQL` (\(DocumentationPage.mysql))"
 
     /// Opens sessions over libmariadb.
     ///
