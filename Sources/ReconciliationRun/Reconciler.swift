@@ -245,6 +245,7 @@ package struct Reconciler: Sendable {
         decision.suspectedSettings = context.tally.suspectedSettings
         decision.refusedApps = refusals.reasons
         decision.coveredRows = coverage?.rows
+        decision.holdsPurchases = job.policy.keepsPurchases && !job.filters.leavesOutRows
         decision.roundBefore = coverage?.roundBefore
         decision.notifications = ending.notifications
         if plan.changes > 0 { decision.silentApps = ending.silentApps }

@@ -205,12 +205,50 @@
         }
 
         /// Every durable step of the books, or each third of them.
-        ///
-        /// The server commits in a process of its own, and none of these steps lies between its
-        /// commit and that of the books; where one does, a table in SQLite shows it.
         private static func some(of all: Int) -> [Int] {
             let isWhole = ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
             return Array(stride(from: 1, through: max(1, all), by: isWhole ? 1 : 3))
+        }
+
+        @Test(arguments: [DurableSteps.Disturbance.kill, .full])
+        func `is finished where the books lack what the server has committed`(
+            disturbance: DurableSteps.Disturbance
+        ) throws {
+            let place = try Server(customers: 12)
+            defer { place.server.stop() }
+            let origin = place.night.prepared
+            let whole = try origin.copy()
+            defer { whole.remove() }
+            let result = try whole.run(MappedNight.command)
+            try #require([0, 2].contains(result.status), "\(result.errors)")
+            let undisturbed = try place.state(of: whole)
+            try place.reset()
+            // Written with the first row of a unit: what the program writes next comes after the commit.
+            let flag = place.server.folder + "/flag"
+            try place.server.sql(
+                """
+                DELIMITER //
+                CREATE TRIGGER flagged AFTER UPDATE ON apple_subscriptions FOR EACH ROW
+                    IF @flagged IS NULL THEN
+                        SET @flagged = 1;
+                        SELECT 1 INTO OUTFILE '\(flag)';
+                    END IF //
+                """)
+            let copy = try origin.copy()
+            defer { copy.remove() }
+            let left = try DurableSteps().disturbed(
+                by: disturbance, once: flag, MappedNight.command, in: copy.folder)
+            #expect(
+                disturbance == .kill ? left.status == 137 : [73, 74].contains(left.status),
+                "\(left.status) \(left.errors)")
+            #expect(try place.state(of: copy).isAhead("\(disturbance)"))
+            try place.server.sql("DROP TRIGGER flagged")
+            let again = try copy.run(MappedNight.command)
+            #expect([0, result.status].contains(again.status), "\(again.errors)")
+            let differences = try place.state(of: copy).differences(from: undisturbed)
+            #expect(differences.isEmpty, "\(differences)")
+            let verified = try copy.run(["verify", "--database"])
+            #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
         }
 
         /// The server's side is killed in the midst of the writes of a unit.

@@ -293,6 +293,13 @@ import Testing
         #expect(calls["refund_history"]?.values.reduce(0, +) ?? 0 == 0, "\(calls)")
         let verified = try place.run("verify")
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+
+        // Not "nothing in scope", also while no customer is due.
+        try place.sql("DELETE FROM purchases WHERE transaction_id = '1'")
+        for _ in 1...2 {
+            let later = try place.run("run", "nightly")
+            #expect(later.status == 0, "\(later.output)\(later.errors)")
+        }
     }
 
     /// Nothing else leads to the subscription: the customer has no row in the table.

@@ -80,6 +80,8 @@ package struct ExitDecision: Hashable, Sendable {
     package var unreached = 0
     /// Rows in the table, where only those with a reason were checked.
     package var coveredRows: Int?
+    /// Whether the run looks after one-time purchases, which are checked apart from the rows.
+    package var holdsPurchases = false
     /// Rows that earlier runs of the same full scan had checked; `nil` for a run that continued
     /// none.
     package var roundBefore: Int?
@@ -178,7 +180,7 @@ package struct ExitDecision: Hashable, Sendable {
             // right.
             if coveredRows ?? 0 > 0 {
                 held.append(.incomplete)
-            } else if changes == 0 {
+            } else if changes == 0, !holdsPurchases {
                 held.append(.empty)
             }
         }
