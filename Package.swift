@@ -220,9 +220,9 @@ let package = Package(
         .testTarget(
             name: "ContractTests",
             dependencies: [
-                "HTTPTransport", "PostgresDatabase", "StoreSupport", "SubscriptionStore",
-                "Subscriptions", "TestSupport",
-                "appstore-simulator", "trueup",
+                "HTTPTransport", "MySQLDatabase", "PostgresDatabase", "ProgramDatabase",
+                "ServerConnections", "StoreSupport", "SubscriptionStore", "Subscriptions",
+                "TestSupport", "appstore-simulator", "trueup",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

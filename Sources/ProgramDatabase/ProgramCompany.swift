@@ -433,8 +433,10 @@ extension ProgramCompany {
         guard change.action != .insert || greeting.takesInserts else {
             return .refused("the store program takes no inserted rows (\"inserts\":false)")
         }
+        // A text with a NUL would not be read again.
         guard greeting.members(change.before, by: mapping) != nil,
-            greeting.members(change.after, by: mapping) != nil
+            greeting.members(change.after, by: mapping) != nil,
+            !change.after.values.contains(where: { $0.plainText.utf8.contains(0) })
         else { return .refused("its columns cannot hold the value") }
         return try state.withLock { state throws(StoreError) in
             guard state.unit != nil, state.unit?.change == nil else {

@@ -276,6 +276,7 @@ package struct Reconciler: Sendable {
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes
         conclusion.effort = effort()
+        conclusion.databasePauses = store.databasePauses
         conclusion.coverage = coverage
         try await store.conclude(
             conclusion, in: context.pass, run: header, ended: clock.now

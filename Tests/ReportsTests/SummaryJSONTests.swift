@@ -52,6 +52,7 @@ import Testing
                   },
                   "corrections_reported_before": 0,
                   "coverage": null,
+                  "database_pauses": null,
                   "ended": "2026-11-20T03:19:40.250Z",
                   "evidence": {
                     "bytes_received": 0,

@@ -167,6 +167,35 @@ package struct MySQLServer: CompanyServer {
         ]
     }
 
+    package func replicationLag(
+        in session: any MySQLSession
+    ) throws(MySQLFailure) -> ReplicationLag {
+        // MySQL 8.4 has the new name alone, MariaDB before 10.5 the old one.
+        let query = session.isMariaDB ? "SHOW SLAVE STATUS" : "SHOW REPLICA STATUS"
+        let rows: [[String?]]
+        do throws(MySQLFailure) {
+            rows = try session.run(query, []).rows
+        } catch {
+            guard error.meaning == .forbidden else { throw error }
+            let right = session.isMariaDB ? "SLAVE MONITOR" : "REPLICATION CLIENT"
+            return .unknown("the user needs the right to \(query): GRANT \(right) ON *.* to it")
+        }
+        guard !rows.isEmpty else {
+            return .unknown(
+                "the server of store.url is not a replica, and a primary does not know how far its "
+                    + "replicas are behind. Leave store.max_lag out, or measure the lag with "
+                    + "store.max_load (docs/mysql.md)")
+        }
+        let seconds = rows.map { row in
+            row.count > Self.secondsBehind ? row[Self.secondsBehind].flatMap { Double($0) } : nil
+        }
+        // NULL where the replica does not follow its primary at present.
+        return .seconds(seconds.map { $0 ?? .infinity }.max() ?? .infinity)
+    }
+
+    /// The place of Seconds_Behind_Master, and of Seconds_Behind_Source, among the columns.
+    private static let secondsBehind = 32
+
     private mutating func serverFacts() throws(StoreError) -> ServerFacts {
         try link.perform("asking for the server's version") { session throws(MySQLFailure) in
             try ServerFacts(session)

@@ -186,6 +186,28 @@ package struct PostgresServer: CompanyServer {
         return statements.isEmpty ? nil : try keeper.obstacleToWriting(statements)
     }
 
+    package func replicationLag(
+        in session: any ServerSession
+    ) throws(ServerFailure) -> ReplicationLag {
+        let row = try session.run(Self.lag, []).rows.first ?? []
+        guard row.count == 2, row[0] == "t" else {
+            return .unknown(
+                "the user may not see how far standbys are behind: GRANT pg_monitor to it")
+        }
+        return .seconds(row[1].flatMap { Double($0) } ?? 0)
+    }
+
+    /// Of a primary the standby that is furthest behind, of a standby itself.
+    ///
+    /// Both are empty where everything is replayed: an idle primary sends nothing to be late with.
+    private static let lag = """
+        SELECT pg_is_in_recovery() OR pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),
+            extract(epoch FROM CASE WHEN NOT pg_is_in_recovery()
+                    THEN (SELECT max(replay_lag) FROM pg_stat_replication)
+                WHEN pg_last_wal_receive_lsn() IS DISTINCT FROM pg_last_wal_replay_lsn()
+                    THEN clock_timestamp() - pg_last_xact_replay_timestamp() END)
+        """
+
     package mutating func prepareLedger(mayWrite: Bool) throws(StoreError) {
         if mayWrite { try keeper.bringUpToDate() }
     }

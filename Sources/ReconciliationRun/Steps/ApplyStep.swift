@@ -170,7 +170,9 @@ extension RunContext {
         var applied = 0
         let total = try await store.correctionsLeft(of: pass)
         while true {
+            let isReleased = try await store.waitForCompanyDatabase()
             if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
+            guard isReleased else { throw RunInterruption(end: .deadline) }
             let now = clock.now()
             let count = try await batch(RunLimits.correctionsPerTransaction, now)
             guard count > 0 else { return }

@@ -31,6 +31,12 @@ extension RunSummary {
             "corrections": correctionsJSON,
             "corrections_reported_before": .integer(Int64(reportedBefore)),
             "coverage": conclusion.coverage?.json(totals) ?? .null,
+            "database_pauses": measures?.databasePauses.map {
+                .object([
+                    "number": .integer(Int64(clamping: $0.number)),
+                    "seconds": .integer($0.milliseconds / 1000),
+                ])
+            } ?? .null,
             "ended": .time(conclusion.ended),
             "evidence": .object([
                 "bytes_received": .integer(evidence.receivedBytes),

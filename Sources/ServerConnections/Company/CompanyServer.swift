@@ -85,6 +85,12 @@ package protocol CompanyServer: Sendable {
     /// The texts of `TableMapping.readColumns` in a row as the server returned it.
     func texts(of row: [String?]) -> [String?]
 
+    /// By how many seconds a replica is behind; infinite where replication does not run.
+    ///
+    /// - Returns: The seconds, or a sentence where the server does not know them.
+    /// - Throws: What the server said.
+    func replicationLag(in session: Session) throws(Failure) -> ReplicationLag
+
     /// Facts about the server, for `doctor`.
     mutating func facts() throws(StoreError) -> [String]
 
@@ -97,12 +103,23 @@ package protocol CompanyServer: Sendable {
 extension CompanyServer {
     package func texts(of row: [String?]) -> [String?] { row }
 
+    package func replicationLag(in session: Session) throws(Failure) -> ReplicationLag {
+        .unknown("this kind of database does not tell it: leave it out")
+    }
+
     package mutating func facts() throws(StoreError) -> [String] { [] }
 
     /// Nothing is declared: the ledger keeps the entries of each books apart.
     package mutating func adoptLedger(
         reason: String, by actor: String, at now: Timestamp
     ) throws(StoreError) -> String? { nil }
+}
+
+/// The answer to the question how far replicas are behind.
+package enum ReplicationLag: Hashable, Sendable {
+    case seconds(Double)
+    /// The server does not know it; with the fix.
+    case unknown(String)
 }
 
 /// The differences between servers that decide how a unit of corrections is written.

@@ -96,6 +96,53 @@ extension ServerCompany {
         try withServer { server throws(StoreError) in try server.facts() }
     }
 
+    /// The number that the query of `store.max_load` returns.
+    ///
+    /// - Parameter query: The company's.
+    /// - Returns: The number.
+    /// - Throws: `StoreError.schema` where it fails or returns no number.
+    package func number(of query: String) throws(StoreError) -> Double {
+        var said: String?
+        do throws(StoreError) {
+            let rows = try withServer { server throws(StoreError) in
+                let reader = server
+                return try server.read("running the query of store.max_load") {
+                    session throws(Server.Failure) in
+                    do throws(Server.Failure) {
+                        let statement = MappedStatement(sql: query, arguments: [])
+                        return try reader.run(statement, in: session).rows
+                    } catch {
+                        said = error.said
+                        throw error
+                    }
+                }
+            }
+            return try MaxLoad.number(in: rows)
+        } catch {
+            throw MaxLoad.error(error, said: said)
+        }
+    }
+
+    /// By how many seconds a replica is behind; infinite where replication does not run.
+    ///
+    /// - Returns: The seconds.
+    /// - Throws: `StoreError.schema` where the server does not know it.
+    package func replicationLag() throws(StoreError) -> Double {
+        let lag = try withServer { server throws(StoreError) in
+            let reader = server
+            return try server.read("asking for the replication lag") {
+                session throws(Server.Failure) in
+                try reader.replicationLag(in: session)
+            }
+        }
+        switch lag {
+        case .seconds(let seconds): return seconds
+        case .unknown(let fix):
+            throw .schema(
+                "`store.max_lag` cannot be kept: \(fix). Nothing was read or written.")
+        }
+    }
+
     /// Returns what keeps a run that writes from working there: it reads, and tries writes that
     /// change no row.
     ///

@@ -7,17 +7,22 @@ import Synchronization
 package struct CompanyLink: Sendable {
     package let database: any CompanyDatabase
     package let mapping: TableMapping
+    /// Pauses the run while the database is over a limit; `nil` where none is set.
+    package let brake: CompanyBrake?
     let refusals = CompanyRefusals()
     let committed = CommittedEntries()
     let unread = UnreadApps()
 
-    package init(_ database: any CompanyDatabase, mapping: TableMapping) {
+    package init(
+        _ database: any CompanyDatabase, mapping: TableMapping, brake: DatabaseBrake? = nil
+    ) {
         self.database = database
         self.mapping = mapping
+        self.brake = brake.map(CompanyBrake.init)
     }
 
     /// The changes that the company's database refused, in sentences for a person.
-    package var remarks: [String] { refusals.remarks }
+    package var remarks: [String] { refusals.remarks + [brake?.remark].compactMap(\.self) }
 }
 
 /// The apps of the company's table whose rows the copy leaves out.
@@ -327,6 +332,14 @@ package protocol CompanyDatabase: CompanySchema {
     /// Facts about the database that explain what a run does with it, for `doctor`; one line each.
     func facts() throws(StoreError) -> [String]
 
+    /// The number that a query of the company's returns, outside of any transaction of trueup's: the
+    /// last column of its only row. `.schema` where it returns no number.
+    func number(of query: String) throws(StoreError) -> Double
+
+    /// By how many seconds a replica is behind; infinite where replication does not run, and
+    /// `.schema` where the database does not know it.
+    func replicationLag() throws(StoreError) -> Double
+
     /// Returns what keeps a run that writes from preparing trueup's ledger there, with the fix;
     /// `nil` for nothing. It only reads.
     func obstacleToLedger() throws(StoreError) -> String?
@@ -416,6 +429,18 @@ extension CompanyDatabase {
     package func obstacleToLedger() throws(StoreError) -> String? { nil }
 
     package func facts() throws(StoreError) -> [String] { [] }
+
+    package func number(of query: String) throws(StoreError) -> Double {
+        throw .schema(
+            "`store.max_load` cannot be used with this database. Nothing was read or written. Leave it "
+                + "out.")
+    }
+
+    package func replicationLag() throws(StoreError) -> Double {
+        throw .schema(
+            "`store.max_lag` cannot be used with this database. Nothing was read or written. Leave it "
+                + "out.")
+    }
 }
 
 /// The tables of a company's database, for `doctor` and `init --from`.

@@ -347,6 +347,8 @@ extension SQLiteStore {
         try await blocking { () throws(StoreError) in
             try company.database.check(mayWrite: mode == .apply)
         }
+        // Before anything is read: a query that fails ends the run.
+        _ = try await waitForCompanyDatabase()
         let refresh = try await beginRefresh(of: company)
         try await adoptEntries(from: company, filling: shown)
         let apps = apps?.sorted()
@@ -378,6 +380,7 @@ extension SQLiteStore {
                         + "No row was written. Correct what reads it for trueup.")
             }
             cursor = page.next
+            if cursor != nil { _ = try await waitForCompanyDatabase() }
             guard mayContinue(counts.rows, expected) || cursor == nil else {
                 counts.isWhole = false
                 return counts

@@ -96,6 +96,21 @@ extension SQLiteCompanyDatabase {
         }.map(mapping.row)
     }
 
+    package func number(of query: String) throws(StoreError) -> Double {
+        do throws(StoreError) {
+            let found = try perform("running the query of store.max_load") { db in
+                let statement = try db.makeStatement(sql: query)
+                guard statement.isReadonly else { return [[String?]]() }
+                return try Row.fetchAll(statement).map { row in
+                    (0..<row.count).map { row.text(at: $0) }
+                }
+            }
+            return try MaxLoad.number(in: found)
+        } catch {
+            throw MaxLoad.error(error, said: nil)
+        }
+    }
+
     package func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]] {
         guard let statement = statements.apps(besides: apps) else { return [] }
         return try perform("looking for the apps of \(mapping.table)") { db in

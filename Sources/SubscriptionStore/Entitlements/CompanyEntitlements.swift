@@ -108,6 +108,7 @@ extension SQLiteStore {
     ) async throws(StoreError) {
         for start in stride(from: 0, to: changes.count, by: StoreLimits.correctionsPerChunk) {
             let some = Array(changes[start...].prefix(StoreLimits.correctionsPerChunk))
+            guard try await waitForCompanyDatabase() else { return }
             try await blocking { () throws(StoreError) in
                 guard try company.refusal(of: some) != nil else { return }
                 for change in some {

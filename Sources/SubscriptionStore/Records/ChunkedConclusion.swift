@@ -391,7 +391,9 @@ struct ConclusionTally: Sendable {
         control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
         let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
         measures = try StoredJSON.encode(
-            RunMeasures(delivery: delivery, effort: conclusion.effort, unowned: unowned))
+            RunMeasures(
+                delivery: delivery, effort: conclusion.effort, unowned: unowned,
+                databasePauses: conclusion.databasePauses))
         leavesPlanOpen =
             try Bool.fetchOne(
                 db,

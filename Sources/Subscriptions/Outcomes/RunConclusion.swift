@@ -34,6 +34,8 @@ package struct RunConclusion: Hashable, Sendable {
     package var causes: [CauseCluster] = []
     /// How hard Apple was asked; `nil` where it was not measured.
     package var effort: CallEffort?
+    /// The pauses for the company's database; `nil` where no limit is set.
+    package var databasePauses: DatabasePauses?
 
     package init(
         ended: Timestamp, statuses: [ExitStatus], messages: [String], limits: [String],

@@ -123,13 +123,17 @@ package struct RunMeasures: Hashable, Sendable, Codable {
     /// Purchases whose owner is not known, by `UnownedPurchase.Reason`; `nil` where the run did not look
     /// for them.
     package var unowned: [String: Int]?
+    /// The pauses for the company's database; `nil` where no limit is set.
+    package var databasePauses: DatabasePauses?
 
     package init(
-        delivery: DeliveryDelays? = nil, effort: CallEffort? = nil, unowned: [String: Int]? = nil
+        delivery: DeliveryDelays? = nil, effort: CallEffort? = nil, unowned: [String: Int]? = nil,
+        databasePauses: DatabasePauses? = nil
     ) {
         self.delivery = delivery
         self.effort = effort
         self.unowned = unowned
+        self.databasePauses = databasePauses
     }
 }
 

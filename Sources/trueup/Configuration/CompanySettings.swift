@@ -24,8 +24,21 @@ package struct CompanySettings: Hashable, Sendable {
     package var timeoutMilliseconds: Int64?
     /// The variables that a store program gets besides the harmless ones.
     package var variables: [String]?
+    /// The company's query whose number says how loaded the database is.
+    package var loadQuery: String?
+    /// The greatest number with which a run continues.
+    package var loadLimit: Double?
+    /// The greatest replication lag with which a run continues.
+    package var lagMilliseconds: Int64?
 
     package init() {}
+
+    /// The limits above which a run pauses; `nil` for none.
+    package var brake: DatabaseBrake? {
+        guard loadQuery != nil || lagMilliseconds != nil else { return nil }
+        return DatabaseBrake(
+            query: loadQuery, limit: loadLimit ?? 0, lagMilliseconds: lagMilliseconds)
+    }
 
     /// Both, where there is such a table.
     package var table: (source: CompanySource, mapping: TableMapping)? {
@@ -69,6 +82,7 @@ extension CompanySettings {
     mutating func complete(
         url path: inout String, in directory: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) {
+        try checkBrake(url: path, file: file)
         if ProgramCommand.isURL(path) {
             return try completeProgram(
                 url: &path, in: directory, file: file, environment: environment)
@@ -106,6 +120,40 @@ extension CompanySettings {
         source = try Self.source(path, file: file)
         booksPath = resolved
         path = resolved
+    }
+
+    /// Refuses limits that cannot be asked for there.
+    private func checkBrake(url: String, file: String) throws(ConfigurationError) {
+        func refuse(
+            _ key: String, _ problem: String, _ suggestion: String
+        ) throws(ConfigurationError) {
+            throw ConfigurationError(
+                file: file, line: nil, key: key, problem: problem, suggestion: suggestion)
+        }
+        guard (loadQuery == nil) == (loadLimit == nil) else {
+            return try refuse(
+                "store.max_load", "needs a query and a limit", "write both, or neither")
+        }
+        guard
+            let key = loadQuery != nil
+                ? "store.max_load" : lagMilliseconds.map({ _ in "store.max_lag" })
+        else { return }
+        if ProgramCommand.isURL(url) {
+            try refuse(
+                key, "cannot be used with a store program",
+                "leave it out: the program may wait before it answers")
+        }
+        let isOnServer = PostgresAddress.isURL(url) || MySQLAddress.isURL(url)
+        if !isOnServer, mapping == nil {
+            try refuse(
+                key, "needs a table of your own in store.subscriptions",
+                "leave it out: trueup's own file has no other load")
+        }
+        if !isOnServer, lagMilliseconds != nil {
+            try refuse(
+                "store.max_lag", "cannot be used with a file, which has no replicas", "leave it out"
+            )
+        }
     }
 
     /// trueup's database beside a store program or MySQL, where the settings name none.
@@ -358,6 +406,33 @@ extension SettingForm where Value == BooksPlace {
                 case .server(let name): "postgres:" + name
                 }
             })
+    }
+}
+
+extension SettingForm where Value == String {
+    /// A query of the company's; a statement that writes is refused here, and by a reading transaction.
+    static var query: SettingForm {
+        SettingForm(
+            "a query that begins with `SELECT` or `SHOW`",
+            examples: ["SELECT count(*) FROM jobs WHERE state = 'running'"],
+            read: { value throws(ConfigurationError) in
+                let text = try value.text("a query")
+                let word = text.prefix { $0.isLetter }.uppercased()
+                guard ["SELECT", "SHOW"].contains(word) else {
+                    throw value.error("must begin with SELECT or SHOW")
+                }
+                return text
+            },
+            written: { $0 })
+    }
+}
+
+extension SettingForm where Value == Double {
+    static var limit: SettingForm {
+        SettingForm(
+            "number, 0 or more", schema: SettingsSchema.amount, examples: ["20"],
+            read: { value throws(ConfigurationError) in try value.decimal("a number") },
+            written: { String($0) })
     }
 }
 

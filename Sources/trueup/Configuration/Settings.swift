@@ -84,6 +84,24 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "environment", \.company.variables, .optional(.variableNames), newPass: .no,
                     absent: .words("only harmless ones"), example: "[AWS_REGION]",
                     "the variables that a store program gets; docs/store-programs.md"),
+                Setting(
+                    "max_load",
+                    [
+                        Setting(
+                            "query", \.company.loadQuery, .optional(.query), newPass: .no,
+                            absent: .words("no limit"),
+                            "a query on the database in url that returns one number"),
+                        Setting(
+                            "limit", \.company.loadLimit, .optional(.limit), newPass: .no,
+                            absent: .words("no limit"), example: "20",
+                            "the greatest number with which a run continues"),
+                    ],
+                    "a run pauses before a page or a unit of corrections while the number is above the "
+                        + "limit; docs/database.md"),
+                Setting(
+                    "max_lag", \.company.lagMilliseconds, .optional(.duration), newPass: .no,
+                    absent: .words("no limit"), example: "10s",
+                    "a run pauses while a replica is further behind; docs/database.md"),
             ],
             // Not member by member: earlier versions wrote it so, and what they began continues.
             digested: \.storeDigest, "where rows and bookkeeping are kept"),

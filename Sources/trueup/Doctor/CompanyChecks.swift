@@ -123,6 +123,15 @@ struct CompanyChecks {
                             + (writes ? "; every run that writes keeps it" : "; no job writes")))
         }
         lines += try database.facts().map { .ok("table", nil, $0) }
+        if let limits = company.brake {
+            let excess = try CompanyBrake(limits).excess(in: database)
+            lines.append(
+                excess.map {
+                    .warning(
+                        "table", nil, "a run would pause now, because \($0)",
+                        fix: "wait, or raise the limit in the settings")
+                } ?? .ok("table", nil, "the database is within the limits above which runs pause"))
+        }
         lines += cut(by: database.precision)
         if writes, let obstacle = try database.obstacleToLedger() {
             lines.append(

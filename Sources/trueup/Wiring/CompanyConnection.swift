@@ -25,7 +25,8 @@ enum CompanyConnection {
             return CompanyLink(program, mapping: program.mapping)
         }
         return CompanyLink(
-            try database(table.source, table.mapping, booksAt: path), mapping: table.mapping)
+            try database(table.source, table.mapping, booksAt: path), mapping: table.mapping,
+            brake: company.brake)
     }
 
     /// The adapter for the kind of database that `store.url` names; without books it only reads.
@@ -185,6 +186,39 @@ extension CompanyStart {
             logger.info(
                 "store.program", metadata: ["output": "\(line)", "run_id": "\(runID)"])
         }
+    }
+
+    /// Pauses the run while the database is over a limit, and says so.
+    ///
+    /// - Parameters:
+    ///   - run: The run.
+    ///   - stop: What a signal asks for.
+    ///   - terminal: Shows that the run pauses.
+    ///   - logger: The run's log.
+    func obeyLimits(
+        of run: PreparedRun, until stop: StopRequest, telling terminal: ProgressLine,
+        logger: Logger
+    ) {
+        let clock = run.clock
+        let runID = run.header.runID
+        link?.brake?.obey(
+            whileAllowed: { stop.signal == nil && ContinuousClock.now < clock.deadline },
+            tell: { excess in
+                guard let excess else {
+                    logger.notice("database.pause.ended", metadata: ["run_id": "\(runID)"])
+                    return terminal.databaseIsReleased()
+                }
+                logger.warning(
+                    "database.pause.begun",
+                    metadata: ["reason": "\(excess)", "run_id": "\(runID)"])
+                let now = clock.now()
+                let left = ContinuousClock.now.duration(to: clock.deadline) / .milliseconds(1)
+                terminal.holdForDatabase(
+                    RunStanding.Wait(
+                        reason: "your database, because \(excess)",
+                        until: now.adding(milliseconds: Int64(max(0, min(1e15, left)))), since: now)
+                )
+            })
     }
 
     /// Lets the program end; nothing happens to a database.

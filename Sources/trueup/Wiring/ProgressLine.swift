@@ -25,6 +25,8 @@ package final class ProgressLine: Sendable {
         var wait: RunStanding.Wait?
         /// The answer of a server that is waited for.
         var serverWait: RunStanding.Wait?
+        /// The pause while the company's database is over a limit.
+        var databaseWait: RunStanding.Wait?
         var quota: [LiveRun.QuotaUse] = []
         var orders: RunOrders?
     }
@@ -113,6 +115,22 @@ package final class ProgressLine: Sendable {
         writeLine(wait.sentence)
     }
 
+    /// Says that the run pauses while the company's database is over a limit.
+    ///
+    /// - Parameter wait: The limit, and since when.
+    package func holdForDatabase(_ wait: RunStanding.Wait) {
+        state.withLock { $0.databaseWait = wait }
+        guard !isQuiet else { return }
+        guard !isTerminal else { return overwrite() }
+        writeLine(wait.sentence)
+    }
+
+    /// Says that such a pause is over.
+    package func databaseIsReleased() {
+        state.withLock { $0.databaseWait = nil }
+        say("your database is within its limits again, or the run ends: the pause is over")
+    }
+
     /// Notes what is used of the hour; it is shown with the next progress.
     package func note(_ quota: [LiveRun.QuotaUse]) {
         state.withLock { $0.quota = quota }
@@ -157,7 +175,7 @@ package final class ProgressLine: Sendable {
                 perSecond: Self.rate(
                     since: state.began, state.progress,
                     atMost: state.orders?.throttle?.requestsPerSecond),
-                wait: state.serverWait
+                wait: state.serverWait ?? state.databaseWait
                     ?? state.wait.flatMap { $0.until > now ? $0 : nil },
                 quota: state.quota)
             standing.pause = state.orders?.pause

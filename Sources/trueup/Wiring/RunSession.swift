@@ -95,6 +95,7 @@ struct RunSession {
         defer { sink.close() }
         let logger = logger(writingTo: sink)
         start.logMessages(to: logger, ofRun: runID)
+        start.obeyLimits(of: run, until: stop, telling: terminal, logger: logger)
         let live = live(holder: holder, since: since)
         let control = control(of: live, telling: terminal, logger)
         let watch = watch(of: live, over: terminal, under: control, in: store, and: calls.shared)

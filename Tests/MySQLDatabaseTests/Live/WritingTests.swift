@@ -86,32 +86,6 @@
             #expect(try live.sql(expired) == "1")
         }
 
-        @Test func `leaves a row alone that the company changed since`() throws {
-            let live = try LiveCompany()
-            try live.company.check(mayWrite: true)
-            let read = try row(1, live)
-            try live.sql(
-                "UPDATE subs SET lock_version = 9 WHERE original_transaction_id = '2000000000000001'"
-            )
-            // A collation takes this for the same, and it is another value.
-            let other = try row(2, live)
-            try live.sql(
-                "UPDATE subs SET product_id = 'com.example.PRO' WHERE original_transaction_id = '2000000000000002'"
-            )
-            let gone = try row(3, live)
-            try live.sql("DELETE FROM subs WHERE original_transaction_id = '2000000000000003'")
-            try live.company.begin()
-            #expect(try live.company.write(LiveCompany.expire(read)) == .stale)
-            let product = CompanyChange(
-                action: .update, key: other.key,
-                before: [.productID: other.values[.productID] ?? .null],
-                after: [.productID: .text("com.example.basic")], version: other.version)
-            #expect(try live.company.write(product) == .stale)
-            #expect(try live.company.write(LiveCompany.expire(gone)) == .stale)
-            live.company.rollBack()
-            #expect(try live.sql(expired) == "0")
-        }
-
         @Test func `holds a row from its comparison to its commit`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
@@ -130,22 +104,6 @@
                 "UPDATE subs SET note = 'x' WHERE original_transaction_id = '2000000000000002'")
             try live.company.append(LiveCompany.entry(1))
             #expect(try live.company.commit() == .committed)
-        }
-
-        @Test func `takes an equal value for written`() throws {
-            let live = try LiveCompany(mapping: Self.withoutVersion)
-            try live.company.check(mayWrite: true)
-            let read = try row(1, live)
-            try live.company.begin()
-            #expect(
-                try live.company.write(LiveCompany.expire(read, to: 1)) == .applied(version: nil))
-            live.company.rollBack()
-        }
-
-        private static var withoutVersion: TableMapping {
-            var mapping = LiveCompany.mapping
-            mapping.versionColumn = nil
-            return mapping
         }
 
         @Test func `inserts and deletes a row, with a UUID as its bytes`() throws {

@@ -74,25 +74,6 @@
                     == .time(try #require(Timestamp(rfc3339: "2026-12-31T\(kept)Z"))))
         }
 
-        @Test func `leaves a row alone that the company changed since`() throws {
-            let live = try LiveCompany()
-            try live.company.check(mayWrite: true)
-            let read = try row(1, live)
-            _ = try live.service.script(
-                "UPDATE subs SET lock_version = 9 WHERE original_transaction_id = '2000000000000001'"
-            )
-            try live.company.begin()
-            #expect(try live.company.write(LiveCompany.expire(read)) == .stale)
-            // Between our look within the transaction and our write there is the comparison in SQL.
-            let other = try row(2, live)
-            _ = try live.service.script(
-                "UPDATE subs SET status = 'past_due' WHERE original_transaction_id = '2000000000000002'"
-            )
-            #expect(try live.company.write(LiveCompany.expire(other)) == .stale)
-            #expect(try live.company.commit() == .committed)
-            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'trialing'") == "24")
-        }
-
         @Test func `goes on where a constraint refuses one change`() throws {
             let live = try LiveCompany(preparing: "UPDATE subs SET product_id = NULL")
             try live.company.check(mayWrite: true)
@@ -149,18 +130,6 @@
             #expect { try fresh.begin() } throws: { error in
                 (error as? StoreError)?.exitStatus == .unavailable
             }
-        }
-
-        @Test func `is given up by rolling back`() throws {
-            let live = try LiveCompany()
-            try live.company.check(mayWrite: true)
-            try live.company.begin()
-            _ = try live.company.write(LiveCompany.expire(try row(1, live)))
-            live.company.rollBack()
-            live.company.rollBack()
-            #expect(try live.text("SELECT count(*) FROM subs WHERE status = 'expired'") == "0")
-            try live.company.begin()
-            live.company.rollBack()
         }
 
         @Test func `does once more what a lost session had done`() throws {
