@@ -31,6 +31,9 @@ package struct CatalogueProduct: Hashable, Sendable {
     package var grants: [String]
     /// How long a non-renewing subscription grants them, from its purchase.
     package var duration: CalendarDuration?
+    /// Apple's number of the product in sales reports; no entitlement depends on it, so it is not in the
+    /// digest.
+    package var appleID: String?
 
     package init(
         kind: ProductKind = .autoRenewable, grants: [String] = [],

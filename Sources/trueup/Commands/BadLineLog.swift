@@ -44,8 +44,31 @@ struct BadLineLog {
     /// Writes out what is still buffered of the copy.
     func finish() throws(CommandFailure) { try copy?.finish() }
 
+    /// Reads a file of a comparison to its end.
+    ///
+    /// - Parameters:
+    ///   - reader: The open file.
+    ///   - file: The file as the user named it.
+    ///   - invocation: Where bad lines are named.
+    ///   - asJSON: Whether they are named as JSON.
+    ///   - take: Gets each row, and whether the file had no bad line before it.
+    /// - Throws: 65 where it has bad lines, of which the first are named; what `take` throws.
+    static func readAll<Field, Row>(
+        _ reader: inout RowFileReader<Field, Row>, of file: String, in invocation: Invocation,
+        asJSON: Bool, _ take: (Row, _ isGood: Bool) throws -> Void
+    ) throws {
+        var log = BadLineLog(file: file, namesAll: false, asJSON: asJSON)
+        while let line = try reader.next() {
+            switch line {
+            case .bad(let bad): try log.note(bad, in: invocation)
+            case .row(let row, _): try take(row, log.count == 0)
+            }
+        }
+        guard log.count == 0 else { throw log.comparisonRefusal }
+    }
+
     /// The error by which a comparison refuses the file.
-    var comparisonRefusal: CommandFailure {
+    private var comparisonRefusal: CommandFailure {
         CommandFailure(
             .data,
             "\(PlainText.of(file)): \(count) bad \(count == 1 ? "line" : "lines")"

@@ -247,16 +247,29 @@ package struct Compare: Verb {
             notes.append(
                 "No line is about \(app), so its transactions were not looked for in the files.")
         }
-        if !intake.unknownColumns.isEmpty {
-            let names = intake.unknownColumns.sorted()
-            notes.append(
-                "\(names.count) unknown \(names.count == 1 ? "column was" : "columns were") not read: "
-                    + "\(names.prefix(20).joined(separator: ", ")).")
-        }
+        notes += Self.note(ofUnknown: intake.unknownColumns)
         notes.append(
             "The end of access is compared with a tolerance of one day, and a refund by its presence. "
                 + "Amounts in USD, percentages, attributes and experiments are not compared.")
         return notes
+    }
+}
+
+extension Compare {
+    /// Columns that no version of the files has, in a sentence; empty without one.
+    static func note(ofUnknown columns: Set<String>) -> [String] {
+        guard !columns.isEmpty else { return [] }
+        return [
+            "\(columns.count) unknown \(columns.count == 1 ? "column was" : "columns were") not read: "
+                + "\(list(columns.sorted()))."
+        ]
+    }
+
+    /// The first of several names.
+    static func list(_ names: [String]) -> String {
+        let shown = 20
+        let more = names.count - shown
+        return names.prefix(shown).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
     }
 }
 
@@ -346,16 +359,13 @@ private struct RevenueCatIntake {
         columns.formIntersection(reader.columns)
         unknownColumns.formUnion(
             reader.unknownColumns.filter { !RevenueCatColumn.notCompared.contains($0) })
-        var log = BadLineLog(file: file, namesAll: false, asJSON: asJSON)
-        while let line = try reader.next() {
-            switch line {
-            case .bad(let bad): try log.note(bad, in: invocation)
-            case .row(let row?, _): if log.count == 0 { try add(row) }
-            case .row(nil, _): otherStores += 1
+        try BadLineLog.readAll(&reader, of: file, in: invocation, asJSON: asJSON) { row, isGood in
+            guard let row else {
+                otherStores += 1
+                return
             }
+            if isGood { try add(row) }
         }
-        guard log.count > 0 else { return }
-        throw log.comparisonRefusal
     }
 }
 

@@ -13,12 +13,14 @@ extension Compare {
         _ store: SQLiteStore, _ settings: Settings, _ header: RunHeader, _ clock: () -> Timestamp,
         directory: String, invocation: Invocation
     ) async throws -> (comparison: SalesComparison, summary: CompareSummary) {
-        guard !settings.sales.products.isEmpty else {
+        let products = settings.salesProducts
+        guard !products.isEmpty else {
             throw CommandFailure(
                 .config,
-                "\(settings.file): app_store_connect.products is missing, so no product of the "
-                    + "reports is known. Nothing was compared. Add the Subscription Apple ID of each "
-                    + "product, as docs/compare.md shows.")
+                "\(settings.file): app_store_connect.products is missing, and no product of a "
+                    + "catalogue has an apple_id, so no product of the reports is known. Nothing was "
+                    + "compared. Add the Subscription Apple ID of each product, as docs/compare.md "
+                    + "shows.")
         }
         let zone = timeZone ?? settings.sales.zone
         let earlier = CompareReport.earlierDays(in: directory)
@@ -38,12 +40,12 @@ extension Compare {
         try store.count(into: &counter)
         let compared = Set(intake.sums.allDays.map(CivilDate.text(ofDay:)))
         let comparison = SalesComparison(
-            intake.sums, own: counter, products: settings.sales.products,
+            intake.sums, own: counter, products: products,
             today: header.started.dayNumber, history: earlier)
         var summary = CompareSummary(
             header: header, side: side.rawValue, title: "App Store Connect", ended: clock(),
             totals: comparison.totals, counts: comparison.counts,
-            notes: fetched.notes + notes(comparison, counter, intake, settings, zone), files: files,
+            notes: fetched.notes + notes(comparison, counter, intake, products, zone), files: files,
             ledgerHead: try store.ledgerHead().hash)
         summary.sums = SalesSummary(
             zone: zone, days: comparison.days,
@@ -53,7 +55,7 @@ extension Compare {
 
     private func notes(
         _ comparison: SalesComparison, _ counter: SalesCounter, _ intake: SalesIntake,
-        _ settings: Settings, _ zone: SalesZone
+        _ products: [String: String], _ zone: SalesZone
     ) -> [String] {
         var notes = ["Days are counted in the zone \(zone.rawValue)."]
         if comparison.totals.wantingStatement > 0 {
@@ -71,30 +73,18 @@ extension Compare {
                 "app_store_connect.products does not have \(Self.list(named)), which the files have: "
                     + "not compared.")
         }
-        let lacking = counter.products.subtracting(settings.sales.products.values).sorted()
+        let lacking = counter.products.subtracting(products.values).sorted()
         if !lacking.isEmpty {
             notes.append(
                 "app_store_connect.products does not have \(Self.list(lacking)), of which trueup has "
                     + "rows: not compared.")
         }
-        if !intake.unknownColumns.isEmpty {
-            let names = intake.unknownColumns.sorted()
-            notes.append(
-                "\(names.count) unknown \(names.count == 1 ? "column was" : "columns were") not read: "
-                    + "\(Self.list(names)).")
-        }
+        notes += Self.note(ofUnknown: intake.unknownColumns)
         notes.append(
             "Family members and sandbox purchases are left out. Countries, prices, proceeds, marketing "
                 + "opt-ins and the column Subscribers are not compared, because trueup stores no signed "
                 + "statement of them.")
         return notes
-    }
-
-    /// The first of several names.
-    private static func list(_ names: [String]) -> String {
-        let shown = 20
-        let more = names.count - shown
-        return names.prefix(shown).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
     }
 }
 
@@ -113,22 +103,15 @@ private struct SalesIntake {
         var reader = try SalesFileReader(salesAt: file)
         unknownColumns.formUnion(reader.unknownSalesColumns)
         if let day = SalesFileName.day(in: file) { sums.cover(day, by: reader.salesReport) }
-        var log = BadLineLog(file: file, namesAll: false, asJSON: asJSON)
-        while let line = try reader.next() {
-            switch line {
-            case .bad(let bad): try log.note(bad, in: invocation)
-            case .row(nil, _): break
-            case .row(let line?, _):
-                guard let other = sums.add(line, ofFile: files.count) else { continue }
-                throw CommandFailure(
-                    .data,
-                    "\(PlainText.of(file)): has lines of a product and day that "
-                        + "\(PlainText.of(files[other])) has too. Nothing was compared. "
-                        + "Name each report once.")
-            }
+        let number = files.count
+        try BadLineLog.readAll(&reader, of: file, in: invocation, asJSON: asJSON) { line, _ in
+            guard let line, let other = sums.add(line, ofFile: number) else { return }
+            throw CommandFailure(
+                .data,
+                "\(PlainText.of(file)): has lines of a product and day that "
+                    + "\(PlainText.of(files[other])) has too. Nothing was compared. "
+                    + "Name each report once.")
         }
         files.append(file)
-        guard log.count > 0 else { return }
-        throw log.comparisonRefusal
     }
 }

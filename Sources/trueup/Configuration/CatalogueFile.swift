@@ -81,8 +81,13 @@ extension ProductCatalogue {
                 file: list.file, line: line, key: path, problem: "is listed twice",
                 suggestion: "keep one of them")
         }
-        products[name] = try CatalogueProduct(
-            SettingsValue(node: node, file: list.file, key: path, line: node.mark?.line ?? line))
+        let value = SettingsValue(
+            node: node, file: list.file, key: path, line: node.mark?.line ?? line)
+        let product = try CatalogueProduct(value)
+        if let id = product.appleID, products.values.contains(where: { $0.appleID == id }) {
+            throw value.error("apple_id \(id) is listed twice", suggestion: "keep one of them")
+        }
+        products[name] = product
     }
 
     /// One list of entitlements.
@@ -104,11 +109,12 @@ extension ProductCatalogue {
 }
 
 extension CatalogueProduct {
-    /// `{grants: [NAME, …], kind: KIND, duration: P90D}`.
+    /// `{grants: [NAME, …], kind: KIND, duration: P90D, apple_id: NUMBER}`.
     fileprivate init(_ value: SettingsValue) throws(ConfigurationError) {
-        let mapping = try value.mapping(keys: ["grants", "kind", "duration"])
+        let mapping = try value.mapping(keys: ["grants", "kind", "duration", "apple_id"])
         self.init()
         if let kind = mapping.value("kind") { self.kind = try kind.choice() }
+        appleID = try mapping.value("apple_id")?.subscriptionAppleID()
         if let grants = mapping.value("grants") {
             self.grants = try ProductCatalogue.grants(grants)
         }

@@ -1,3 +1,4 @@
+import Reconciliation
 package import Subscriptions
 import Yams
 
@@ -28,7 +29,7 @@ package struct SalesSettings: Hashable, Sendable, SettingsSection {
     static let declared: [Setting<SalesSettings>] = [
         Setting(
             "products", \.products, .salesProducts, newPass: .no,
-            absent: .words("no report can be compared"),
+            absent: .words("`apple_id` in the catalogue"),
             "the product id of each Subscription Apple ID in sales reports"),
         Setting(
             "time_zone", \.zone, .salesZone, newPass: .no,
@@ -106,6 +107,31 @@ extension SettingForm where Value == EndpointURL {
     }
 }
 
+extension Settings {
+    /// Product ids by Apple's numbers of them: those of the catalogue, and before them the ones below
+    /// `app_store_connect`.
+    package var salesProducts: [String: String] {
+        var found = sales.products
+        let mapped = Set(found.values)
+        for (product, entry) in catalogue?.products?.products ?? [:] where !mapped.contains(product)
+        {
+            if let id = entry.appleID, found[id] == nil { found[id] = product }
+        }
+        return found
+    }
+}
+
+extension SettingsValue {
+    /// Apple's number of a subscription product.
+    func subscriptionAppleID() throws(ConfigurationError) -> String {
+        let id = try text("a Subscription Apple ID")
+        guard id.utf8.count <= 20, id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            throw error("\"\(id)\" is not a Subscription Apple ID, a number")
+        }
+        return id
+    }
+}
+
 extension SettingForm where Value == [String: String] {
     static var salesProducts: SettingForm {
         let example = "{1234567890: com.example.pro.monthly}"
@@ -122,12 +148,10 @@ extension SettingForm where Value == [String: String] {
                     let line = key.mark?.line ?? value.line
                     let id = try SettingsValue(
                         node: key, file: value.file, key: value.key, line: line
-                    ).text("a Subscription Apple ID")
+                    ).subscriptionAppleID()
                     let entry = SettingsValue(
                         node: node, file: value.file, key: value.key + "." + id,
                         line: node.mark?.line ?? line)
-                    guard id.utf8.count <= 20, id.utf8.allSatisfy({ (0x30...0x39).contains($0) })
-                    else { throw entry.error("\"\(id)\" is not a Subscription Apple ID, a number") }
                     let product = try entry.text("a product id")
                     guard products[id] == nil else {
                         throw entry.error("is listed twice", suggestion: "keep one of them")

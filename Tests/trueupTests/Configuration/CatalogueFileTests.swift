@@ -31,7 +31,44 @@ import trueup
             ])
     }
 
+    @Test func `says which product a number of App Store Connect is, after the settings`() throws {
+        let folder = try TemporaryFolder()
+        let catalogue = """
+            products:
+              com.example.pro.month: {grants: [pro], apple_id: 6400000001}
+              com.example.pro.year: {grants: [pro], apple_id: "6400000002"}
+              com.example.pro.week: {grants: [pro], apple_id: 6400000003}
+              com.example.coins.100: {kind: consumable}
+            """
+        _ = try folder.write(catalogue, to: "catalogue.yaml")
+        let file = try folder.write(
+            SettingsText.production + """
+
+                catalogue: catalogue.yaml
+                app_store_connect:
+                  products: {6400000003: com.example.other, 7: com.example.pro.year}
+
+                """, to: "trueup.yaml")
+        let settings = try Settings.load(flag: file, environment: [:])
+        #expect(
+            settings.salesProducts == [
+                "6400000001": "com.example.pro.month", "6400000003": "com.example.other",
+                "7": "com.example.pro.year",
+            ])
+        // No entitlement depends on it.
+        let without = catalogue.replacing(/, apple_id: "?[0-9]+"?/, with: "")
+        #expect(
+            try self.catalogue(catalogue).digested.rendered
+                == self.catalogue(without).digested.rendered)
+    }
+
     @Test(arguments: [
+        SettingsMistake(
+            "products:\n  a: {apple_id: 12a}\n", line: 2, key: "products.a.apple_id",
+            says: "is not a Subscription Apple ID"),
+        SettingsMistake(
+            "products:\n  a: {apple_id: 12}\n  b: {apple_id: 12}\n", line: 3, key: "products.b",
+            says: "apple_id 12 is listed twice"),
         SettingsMistake("", line: 1, key: "products", says: "is missing"),
         SettingsMistake("products:\n", line: 1, key: "products", says: "must be products"),
         SettingsMistake("products: {}\n", line: 1, key: "products", says: "lists no product"),
