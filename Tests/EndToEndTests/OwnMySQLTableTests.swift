@@ -210,6 +210,66 @@
             return Array(stride(from: 1, through: max(1, all), by: isWhole ? 1 : 3))
         }
 
+        /// The server's key is a throw-away one, which the server's user must be able to read.
+        @Test func `is read over TCP only from the server that its certificate names`() throws {
+            let folder = try TemporaryFolder()
+            let keys = "/tmp/trueup-tls-\(UUID().uuidString.prefix(8))"
+            defer { try? FileManager.default.removeItem(atPath: keys) }
+            let port = Int.random(in: 20_000..<30_000)
+            let made = try Process.run(
+                URL(fileURLWithPath: "/bin/bash"),
+                arguments: [
+                    "-ec",
+                    """
+                    mkdir '\(keys)' && cd '\(keys)'
+                    exec 2>log
+                    for name in own other; do
+                        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+                            -keyout $name.key -out $name.pem -days 2 -subj "/CN=$name"
+                    done
+                    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout server.key \
+                        -out server.csr -subj /CN=server
+                    openssl x509 -req -in server.csr -CA own.pem -CAkey own.key -CAcreateserial -days 2 \
+                        -out server.pem -extfile <(echo subjectAltName=DNS:localhost)
+                    chmod 644 server.key
+                    """,
+                ])
+            made.waitUntilExit()
+            try #require(made.terminationStatus == 0)
+            let server = try OwnMariaDB(
+                options: "--skip-networking=0 --bind-address=127.0.0.1 --port=\(port)"
+                    + " --ssl-cert=\(keys)/server.pem --ssl-key=\(keys)/server.key")
+            defer { server.stop() }
+            try server.sql(
+                """
+                CREATE TABLE subs (otid bigint PRIMARY KEY, status int, expires_at datetime);
+                CREATE USER trueup@'127.0.0.1' IDENTIFIED BY 'two "words"' REQUIRE SSL;
+                GRANT SELECT ON shop.* TO trueup@'127.0.0.1';
+                """)
+            func proposal(_ address: String, password: String = #"two "words""#) throws
+                -> BuiltExecutable.Result
+            {
+                try BuiltExecutable("trueup").run(
+                    ["init", "--from", "mysql://trueup@\(address)"], in: folder.url,
+                    environment: ["MYSQL_PWD": password])
+            }
+            let own = "tls=verify-identity&ca=\(keys)/own.pem"
+            let named = try proposal("localhost:\(port)/shop?\(own)")
+            #expect(named.status == 0 && named.output.contains("otid"), "\(named.errors)")
+            for (address, password, said) in [
+                ("localhost:\(port)/shop?tls=verify-identity&ca=\(keys)/other.pem", nil, "TLS/SSL"),
+                ("127.0.0.1:\(port)/shop?\(own)", nil, "TLS/SSL"),
+                ("localhost:\(port)/shop?tls=verify-identity", nil, "TLS/SSL"),
+                ("localhost:\(port)/shop?tls=off", nil, "1045"),
+                ("localhost:\(port)/shop?\(own)", "two words", "1045"),
+            ] as [(String, String?, String)] {
+                let refused = try proposal(address, password: password ?? #"two "words""#)
+                #expect(refused.status == 69, "\(address): \(refused.output)\(refused.errors)")
+                #expect(refused.errors.contains(said), "\(address): \(refused.errors)")
+                #expect(!refused.errors.contains("words"), "\(refused.errors)")
+            }
+        }
+
         @Test(arguments: [DurableSteps.Disturbance.kill, .full])
         func `is finished where the books lack what the server has committed`(
             disturbance: DurableSteps.Disturbance
