@@ -105,6 +105,11 @@
             _ = unsafe shim_set_text(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4")
             // A server may else ask for any file of this machine.
             _ = unsafe shim_set_number(handle, MYSQL_OPT_LOCAL_INFILE, 0)
+            // The library takes "localhost" for the socket, also where a port is named.
+            if address.host != nil {
+                _ = unsafe shim_set_number(
+                    handle, MYSQL_OPT_PROTOCOL, MYSQL_PROTOCOL_TCP.rawValue)
+            }
             guard address.isVerified else { return }
             _ = unsafe shim_set_flag(handle, MYSQL_OPT_SSL_ENFORCE, 1)
             _ = unsafe shim_set_flag(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, 1)

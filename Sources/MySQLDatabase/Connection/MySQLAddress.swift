@@ -89,7 +89,7 @@ package struct MySQLAddress: Hashable, Sendable, CustomStringConvertible {
             socket = name
         } else if !name.isEmpty, name != "localhost" || !number.isEmpty {
             // As in the programs of MySQL, a port says that no socket is meant.
-            host = name == "localhost" ? "127.0.0.1" : name
+            host = name
         }
     }
 

@@ -45,10 +45,10 @@ package final class CompanyBrake: Sendable {
     /// - Returns: The limit, in words; `nil` for none.
     /// - Throws: `StoreError.schema` where a limit cannot be asked for there.
     package func excess(in database: any CompanyDatabase) throws(StoreError) -> String? {
-        var load: Double?
-        if let query = limits.query { load = try database.number(of: query) }
+        var number: Double?
+        if let query = limits.load?.query { number = try database.number(of: query) }
         let lag = limits.lagMilliseconds == nil ? nil : try database.replicationLag()
-        return limits.excess(load: load, lag: lag)
+        return limits.excess(number: number, lag: lag)
     }
 
     /// Waits until no limit is exceeded any more, or the run is to end.

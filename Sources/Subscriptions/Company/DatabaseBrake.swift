@@ -1,27 +1,36 @@
-/// The limits above which a run pauses between its units of work in the company's database.
-package struct DatabaseBrake: Hashable, Sendable {
+/// The load of the company's database with which a run continues.
+package struct LoadLimit: Hashable, Sendable {
     /// A query of the company's that returns a number, such as how many statements are running.
-    package var query: String?
+    package var query: String
     /// The greatest number with which the run continues.
     package var limit: Double
+
+    package init(query: String, limit: Double) {
+        self.query = query
+        self.limit = limit
+    }
+}
+
+/// The limits above which a run pauses between its units of work in the company's database.
+package struct DatabaseBrake: Hashable, Sendable {
+    package var load: LoadLimit?
     /// The greatest replication lag with which the run continues.
     package var lagMilliseconds: Int64?
 
-    package init(query: String? = nil, limit: Double = 0, lagMilliseconds: Int64? = nil) {
-        self.query = query
-        self.limit = limit
+    package init(load: LoadLimit? = nil, lagMilliseconds: Int64? = nil) {
+        self.load = load
         self.lagMilliseconds = lagMilliseconds
     }
 
     /// Returns the limit that is exceeded, in words; `nil` for none.
     ///
     /// - Parameters:
-    ///   - load: The number that the query returned.
+    ///   - number: The number that the query returned.
     ///   - lag: The replication lag in seconds; infinite where replication does not run.
     /// - Returns: To follow "because".
-    package func excess(load: Double?, lag: Double?) -> String? {
-        if let load, !(load <= limit) {
-            return "the number of store.max_load is \(Self.text(load)), above \(Self.text(limit))"
+    package func excess(number: Double?, lag: Double?) -> String? {
+        if let number, let limit = load?.limit, !(number <= limit) {
+            return "the number of store.max_load is \(Self.text(number)), above \(Self.text(limit))"
         }
         if let lag, let lagMilliseconds, !(lag * 1000 <= Double(lagMilliseconds)) {
             let limit = Self.text(Double(lagMilliseconds) / 1000)

@@ -24,10 +24,8 @@ package struct CompanySettings: Hashable, Sendable {
     package var timeoutMilliseconds: Int64?
     /// The variables that a store program gets besides the harmless ones.
     package var variables: [String]?
-    /// The company's query whose number says how loaded the database is.
-    package var loadQuery: String?
-    /// The greatest number with which a run continues.
-    package var loadLimit: Double?
+    /// The load with which a run continues.
+    package var maxLoad: LoadLimit?
     /// The greatest replication lag with which a run continues.
     package var lagMilliseconds: Int64?
 
@@ -35,9 +33,8 @@ package struct CompanySettings: Hashable, Sendable {
 
     /// The limits above which a run pauses; `nil` for none.
     package var brake: DatabaseBrake? {
-        guard loadQuery != nil || lagMilliseconds != nil else { return nil }
-        return DatabaseBrake(
-            query: loadQuery, limit: loadLimit ?? 0, lagMilliseconds: lagMilliseconds)
+        guard maxLoad != nil || lagMilliseconds != nil else { return nil }
+        return DatabaseBrake(load: maxLoad, lagMilliseconds: lagMilliseconds)
     }
 
     /// Both, where there is such a table.
@@ -130,14 +127,8 @@ extension CompanySettings {
             throw ConfigurationError(
                 file: file, line: nil, key: key, problem: problem, suggestion: suggestion)
         }
-        guard (loadQuery == nil) == (loadLimit == nil) else {
-            return try refuse(
-                "store.max_load", "needs a query and a limit", "write both, or neither")
-        }
-        guard
-            let key = loadQuery != nil
-                ? "store.max_load" : lagMilliseconds.map({ _ in "store.max_lag" })
-        else { return }
+        guard brake != nil else { return }
+        let key = maxLoad == nil ? "store.max_lag" : "store.max_load"
         if ProgramCommand.isURL(url) {
             try refuse(
                 key, "cannot be used with a store program",
@@ -409,30 +400,23 @@ extension SettingForm where Value == BooksPlace {
     }
 }
 
-extension SettingForm where Value == String {
-    /// A query of the company's; a statement that writes is refused here, and by a reading transaction.
-    static var query: SettingForm {
-        SettingForm(
-            "a query that begins with `SELECT` or `SHOW`",
-            examples: ["SELECT count(*) FROM jobs WHERE state = 'running'"],
+extension SettingForm where Value == LoadLimit {
+    /// A statement that writes is refused here, and by a reading transaction.
+    static var loadLimit: SettingForm {
+        let example = "{query: \"SELECT count(*) FROM jobs WHERE state = 'running'\", limit: 20}"
+        return SettingForm(
+            "`query`, which begins with `SELECT` or `SHOW` and returns one number, and `limit`",
+            schema: SettingsSchema.anyMembers, examples: [example],
             read: { value throws(ConfigurationError) in
-                let text = try value.text("a query")
-                let word = text.prefix { $0.isLetter }.uppercased()
-                guard ["SELECT", "SHOW"].contains(word) else {
-                    throw value.error("must begin with SELECT or SHOW")
+                let mapping = try value.mapping(keys: ["query", "limit"])
+                let query = try mapping.required("query", example: "SELECT …")
+                let text = try query.text("a query")
+                guard ["SELECT", "SHOW"].contains(text.prefix { $0.isLetter }.uppercased()) else {
+                    throw query.error("must begin with SELECT or SHOW")
                 }
-                return text
-            },
-            written: { $0 })
-    }
-}
-
-extension SettingForm where Value == Double {
-    static var limit: SettingForm {
-        SettingForm(
-            "number, 0 or more", schema: SettingsSchema.amount, examples: ["20"],
-            read: { value throws(ConfigurationError) in try value.decimal("a number") },
-            written: { String($0) })
+                let limit = try mapping.required("limit", example: "20").decimal("a number")
+                return LoadLimit(query: text, limit: limit)
+            })
     }
 }
 

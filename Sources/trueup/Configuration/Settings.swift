@@ -85,19 +85,9 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     absent: .words("only harmless ones"), example: "[AWS_REGION]",
                     "the variables that a store program gets; docs/store-programs.md"),
                 Setting(
-                    "max_load",
-                    [
-                        Setting(
-                            "query", \.company.loadQuery, .optional(.query), newPass: .no,
-                            absent: .words("no limit"),
-                            "a query on the database in url that returns one number"),
-                        Setting(
-                            "limit", \.company.loadLimit, .optional(.limit), newPass: .no,
-                            absent: .words("no limit"), example: "20",
-                            "the greatest number with which a run continues"),
-                    ],
-                    "a run pauses before a page or a unit of corrections while the number is above the "
-                        + "limit; docs/database.md"),
+                    "max_load", \.company.maxLoad, .optional(.loadLimit), newPass: .no,
+                    absent: .words("no limit"),
+                    "a run pauses while the query's number is above the limit; docs/database.md"),
                 Setting(
                     "max_lag", \.company.lagMilliseconds, .optional(.duration), newPass: .no,
                     absent: .words("no limit"), example: "10s",

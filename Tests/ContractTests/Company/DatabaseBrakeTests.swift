@@ -11,7 +11,7 @@ import Testing
 @Suite struct `A limit of the company's database` {
     private static let places = CompanyPlace.here.filter { $0 != .program }
     private static let busyRows = DatabaseBrake(
-        query: "SELECT count(*) FROM subscriptions WHERE status = 5", limit: 2)
+        load: LoadLimit(query: "SELECT count(*) FROM subscriptions WHERE status = 5", limit: 2))
 
     private func store(
         _ table: ContractTable, _ limits: DatabaseBrake
@@ -74,7 +74,7 @@ import Testing
         let table = try place.table()
         let now = Timestamp(unixMilliseconds: 1_796_000_000_000)
         let wrong = [
-            DatabaseBrake(query: "SELECT load FROM nowhere", limit: 2),
+            DatabaseBrake(load: LoadLimit(query: "SELECT load FROM nowhere", limit: 2)),
             // None of these is a replica; PostgreSQL's primary knows the lag of its standbys.
             place == .postgresql ? nil : DatabaseBrake(lagMilliseconds: 1000),
         ]
@@ -103,19 +103,20 @@ import Testing
 /// The limits as figures.
 @Suite struct `Limits of a company's database` {
     @Test func `are exceeded above them alone`() {
-        let limits = DatabaseBrake(query: "SELECT 1", limit: 2.5, lagMilliseconds: 1500)
-        #expect(limits.excess(load: 2.5, lag: 1.5) == nil)
+        let limits = DatabaseBrake(
+            load: LoadLimit(query: "SELECT 1", limit: 2.5), lagMilliseconds: 1500)
+        #expect(limits.excess(number: 2.5, lag: 1.5) == nil)
         #expect(
-            limits.excess(load: 2.75, lag: 9)
+            limits.excess(number: 2.75, lag: 9)
                 == "the number of store.max_load is 2.75, above 2.5")
         #expect(
-            limits.excess(load: 0, lag: 12)
+            limits.excess(number: 0, lag: 12)
                 == "a replica is 12 s behind, more than the 1.5 s of store.max_lag")
         #expect(
-            limits.excess(load: 0, lag: .infinity)
+            limits.excess(number: 0, lag: .infinity)
                 == "replication does not run, and store.max_lag is 1.5 s")
-        #expect(limits.excess(load: .nan, lag: 0) != nil)
-        #expect(limits.excess(load: 1e300, lag: 0) != nil)
-        #expect(limits.excess(load: nil, lag: nil) == nil)
+        #expect(limits.excess(number: .nan, lag: 0) != nil)
+        #expect(limits.excess(number: 1e300, lag: 0) != nil)
+        #expect(limits.excess(number: nil, lag: nil) == nil)
     }
 }

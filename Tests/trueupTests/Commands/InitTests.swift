@@ -99,7 +99,8 @@ import trueup
             return String(line.prefix { $0 == " " }) + String(trimmed.dropFirst(2))
         }
         // What may not stand beside another key.
-        let filled = lines.filter { !$0.contains("  key_file:") && !$0.contains("  copy:") }
+        let left = ["key_file:", "copy:", "max_load:", "max_lag:"]
+        let filled = lines.filter { line in !left.contains { line.contains("  " + $0) } }
             .joined(separator: "\n")
         let settings = try SettingsText.settings(filled)
         #expect(settings.apps.first?.endpoint.isLoopback == true)

@@ -89,6 +89,12 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
         "store.copy": [
             "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
         ],
+        "store.max_load": [
+            "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
+        ],
+        "store.max_lag": [
+            "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
+        ],
         "app_store_connect.ca_file": ["endpoint": "https://127.0.0.1:9"],
         "store.entitlements": [
             "books": "sqlite:books.sqlite",

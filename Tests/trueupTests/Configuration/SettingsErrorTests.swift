@@ -47,6 +47,12 @@ struct SettingsMistake: Sendable, CustomTestStringConvertible {
                 + "\napp_store_connect:\n  endpoint: http://api.appstoreconnect.apple.com\n",
             line: 9, key: "app_store_connect.endpoint", says: "must be https://host"),
         SettingsMistake(
+            SettingsText.production + "\nstore: {max_load: {query: SELECT 1}}\n", line: 8,
+            key: "store.max_load.limit", says: "is missing"),
+        SettingsMistake(
+            SettingsText.production + "\nstore: {max_load: {query: DELETE FROM a, limit: 1}}\n",
+            line: 8, key: "store.max_load.query", says: "must begin with SELECT or SHOW"),
+        SettingsMistake(
             SettingsText.production + "\nstroe:\n  url: sqlite:x\n", line: 8, key: "stroe",
             says: "unknown key", "did you mean \"store\"?"),
         SettingsMistake(
