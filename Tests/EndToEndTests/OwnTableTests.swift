@@ -140,4 +140,20 @@ import Testing
         let doctor = try theirs.run("doctor")
         #expect(doctor.output.contains("`state`"), "\(doctor.output)")
     }
+
+    @Test(.timeLimit(.minutes(30)))
+    func `is not read into a database that has rows of its own, and doctor says so first`() throws {
+        let (ours, theirs) = try places()
+        let copy = theirs.folder.url.appendingPathComponent("trueup.sqlite")
+        try FileManager.default.removeItem(at: copy)
+        try FileManager.default.copyItem(
+            at: ours.folder.url.appendingPathComponent("trueup.sqlite"), to: copy)
+        for command in [["doctor"], ["run", "nightly"]] {
+            let ended = try theirs.run(command)
+            #expect(ended.status == 78, "\(command): \(ended.errors)\n\(ended.output)")
+            let said = (ended.output + ended.errors).split(whereSeparator: \.isWhitespace)
+                .joined(separator: " ")
+            #expect(said.contains("has rows of its own"), "\(command): \(said)")
+        }
+    }
 }

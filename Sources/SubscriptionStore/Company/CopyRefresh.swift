@@ -405,34 +405,55 @@ extension SQLiteStore {
         let path = file.path
         let table = company.mapping.table.description
         return try await write("beginning to read \(table)") { db in
-            if let known = try String.fetchOne(db, sql: "SELECT table_name FROM trueup_company") {
-                guard known == table else {
-                    throw StoreError.schema(
-                        "trueup's database \(path) belongs to your table \(known), not to \(table). "
-                            + "Nothing was read or written. Correct `store.subscriptions.table`, "
-                            + "or name another file in `store.books`.")
-                }
+            if try Self.belongs(db, at: path, to: table) {
                 try db.execute(sql: "UPDATE trueup_company SET refresh = refresh + 1")
             } else {
-                let hasRows =
-                    try Bool.fetchOne(
-                        db,
-                        sql: """
-                            SELECT EXISTS (SELECT 1 FROM subscriptions)
-                                OR EXISTS (SELECT 1 FROM transactions)
-                            """) ?? false
-                guard !hasRows else {
-                    throw StoreError.schema(
-                        "\(path) has rows of its own, which rows imported from \(table) would "
-                            + "replace. Nothing was read or written. Name another file in "
-                            + "`store.books`.")
-                }
                 try db.execute(
                     sql: "INSERT INTO trueup_company VALUES (1, ?, ?, 1, NULL, NULL)",
                     arguments: [table, try Ledger(db: db).head().number])
             }
             return try Int64.fetchOne(db, sql: "SELECT refresh FROM trueup_company") ?? 1
         }
+    }
+
+    /// Refuses a database with rows that a run of the company's table may not replace.
+    ///
+    /// - Throws: `StoreError.schema` where it belongs to another table or has rows of its own.
+    package func checkOwner(is company: CompanyLink) async throws(StoreError) {
+        let path = file.path
+        let table = company.mapping.table.description
+        _ = try await read("looking for whose rows are there") { db in
+            try Self.belongs(db, at: path, to: table)
+        }
+    }
+
+    /// Whether a run has read the table before; `false` for a database without rows.
+    private static func belongs(
+        _ db: Database, at path: String, to table: String
+    ) throws -> Bool {
+        if let known = try String.fetchOne(db, sql: "SELECT table_name FROM trueup_company") {
+            guard known == table else {
+                throw StoreError.schema(
+                    "trueup's database \(path) belongs to your table \(known), not to \(table). "
+                        + "Nothing was read or written. Correct `store.subscriptions.table`, "
+                        + "or name another file in `store.books`.")
+            }
+            return true
+        }
+        let hasRows =
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM subscriptions)
+                        OR EXISTS (SELECT 1 FROM transactions)
+                    """) ?? false
+        guard !hasRows else {
+            throw StoreError.schema(
+                "\(path) has rows of its own, which rows imported from \(table) would "
+                    + "replace. Nothing was read or written. Name another file in "
+                    + "`store.books`.")
+        }
+        return false
     }
 
     /// How many rows the copy holds, which the table will hold about now; `nil` for none.

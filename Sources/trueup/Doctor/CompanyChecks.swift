@@ -36,6 +36,11 @@ struct CompanyChecks {
     private func ledgers(
         of link: CompanyLink, _ books: SQLiteStore
     ) async throws(StoreError) -> Diagnosis {
+        do {
+            try await books.checkOwner(is: link)
+        } catch {
+            return .failed("table", nil, error)
+        }
         if let gap = try await books.gap(inLedgerOf: link) {
             return .failed("table", nil, gap, fix: nil, .config)
         }
