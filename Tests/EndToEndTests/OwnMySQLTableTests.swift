@@ -257,7 +257,7 @@
             let named = try proposal("localhost:\(port)/shop?\(own)")
             #expect(named.status == 0 && named.output.contains("otid"), "\(named.errors)")
             for (address, password, said) in [
-                ("localhost:\(port)/shop?tls=verify-identity&ca=\(keys)/other.pem", nil, "TLS/SSL"),
+                ("localhost:\(port)/shop?tls=verify-identity&ca=\(keys)/other.pem", nil, "`ca` in"),
                 ("127.0.0.1:\(port)/shop?\(own)", nil, "TLS/SSL"),
                 ("localhost:\(port)/shop?tls=verify-identity", nil, "TLS/SSL"),
                 ("localhost:\(port)/shop?tls=off", nil, "1045"),

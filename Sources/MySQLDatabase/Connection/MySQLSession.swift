@@ -87,13 +87,19 @@ package struct MySQLFailure: ServerFault, Hashable, Sendable {
         StoreError(
             self, doing: doing, at: place, said: number == 0 ? "(\(words))" : "(MySQL \(said))",
             ServerWording(
-                checks: "store.url, the password and the rights of the user",
+                checks: number == Self.tlsFailed
+                    ? "its certificate (`ca` in store.url names the authority that signed it, and it "
+                        + "must name the host of store.url)"
+                    : "store.url, the password and the rights of the user",
                 readOnly: "It is a replica, or read_only is on: point store.url at the primary, or "
                     + "run SET GLOBAL read_only = 0 there",
                 locked: "Find the transaction in information_schema.INNODB_TRX",
                 schema: "Adapt store.subscriptions to the change, or undo it.",
                 rights: "`trueup doctor` names the rights that are needed."))
     }
+
+    /// The library's number for a session that TLS did not allow.
+    private static let tlsFailed: UInt32 = 2026
 
     package var said: String { number == 0 ? words : "\(number): \(words)" }
 

@@ -128,7 +128,7 @@ package final class ProgressLine: Sendable {
     /// Says that such a pause is over.
     package func databaseIsReleased() {
         state.withLock { $0.databaseWait = nil }
-        say("your database is within its limits again, or the run ends: the pause is over")
+        say("the pause for your database is over")
     }
 
     /// Notes what is used of the hour; it is shown with the next progress.
