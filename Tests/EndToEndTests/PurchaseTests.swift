@@ -65,6 +65,11 @@ import Testing
         }.sorted()
     }
 
+    /// `purchases` in the summary of the last run.
+    private func counted(_ place: Workplace) throws -> [String: Int] {
+        try #require(try place.summary()["purchases"] as? [String: Int])
+    }
+
     /// A database that holds all subscriptions and purchases as the simulated store has them.
     private func imported(_ customers: Int) async throws -> Workplace {
         let folder = try TemporaryFolder()
@@ -291,6 +296,26 @@ import Testing
         #expect(calls["transaction_history"]?["not_found"] == 1, "\(calls)")
         #expect(calls["transaction_history"]?["ok"] == 1, "\(calls)")
         #expect(calls["refund_history"]?.values.reduce(0, +) ?? 0 == 0, "\(calls)")
+        #expect(
+            try counted(place) == [
+                "stored": 4, "matched": 1, "discrepant": 3, "undecided": 0, "not_checked": 0,
+                "corrected": 2, "inserted": 1, "missing": 0,
+            ])
+        #expect(
+            run.output.contains("3 of 4 one-time purchases differ, 2 corrected"), "\(run.output)")
+        let page = try place.report("report.html")
+        #expect(
+            page.contains(
+                "4 of 4 stored one-time purchases checked: 1 agree with Apple, 3 differ, 2 corrected."
+            ))
+        // The rows of a table that is empty are no figures.
+        #expect(
+            page.contains("<dt>purchases differ</dt>") && !page.contains("<dt>rows stored</dt>"))
+        let status = try place.run("status")
+        #expect(
+            status.output.contains("checked 4 of 4: 1 agree, 3 differ, 0 undecided, 2 corrected"),
+            "\(status.output)")
+        #expect(!status.output.contains("load them with"), "\(status.output)")
         let verified = try place.run("verify")
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
 
@@ -299,6 +324,10 @@ import Testing
         for _ in 1...2 {
             let later = try place.run("run", "nightly")
             #expect(later.status == 0, "\(later.output)\(later.errors)")
+            #expect(
+                later.output.contains("none of 3 one-time purchases was checked"),
+                "\(later.output)")
+            #expect(try counted(place)["not_checked"] == 3)
         }
     }
 

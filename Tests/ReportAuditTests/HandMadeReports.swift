@@ -62,6 +62,7 @@ final class HandMadeReports {
     ///   - business: The lines of `business.jsonl`, without the run, and what the summary says of it;
     ///     `nil` as in older reports, which have no such file.
     ///   - control: The control totals of the summary; `nil` as in older reports, which have none.
+    ///   - purchases: How many one-time purchases the summary counts; `nil` where none is stored.
     ///   - isListed: Whether the index has its line.
     ///   - mode: Of the run.
     ///   - planned: The items of its plan.
@@ -73,7 +74,7 @@ final class HandMadeReports {
     func addNight(
         _ corrections: [Correction], derivations: [[String: Any]]? = nil,
         business: (lines: [[String: Any]], summary: [String: Any])? = nil,
-        control: [[String: Any]]? = nil, isListed: Bool = true,
+        control: [[String: Any]]? = nil, purchases: [String: Int]? = nil, isListed: Bool = true,
         mode: String = "apply", planned: [[String: Any]] = [], plannedLines: [String] = [],
         app: String = "com.example.app", listsFinding: Bool = false,
         findings: [[String: Any]] = []
@@ -134,6 +135,7 @@ final class HandMadeReports {
                 "corrections": ["applied": written.count],
                 "business": business?.summary ?? NSNull() as Any,
                 "control_totals": control ?? NSNull() as Any,
+                "purchases": purchases ?? NSNull() as Any,
                 "finding_states": Self.counts(of: "state", in: listed),
                 "findings": Self.counts(of: "severity", in: listed),
                 "money": Self.money(of: listed),

@@ -119,6 +119,7 @@ import Testing
                     "name": "incomplete"
                   },
                   "plan": null,
+                  "purchases": null,
                   "resumed_from": null,
                   "run_id": "20261120T031704Z-7f3c9a",
                   "scope": null,

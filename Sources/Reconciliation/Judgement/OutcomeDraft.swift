@@ -18,8 +18,8 @@ struct OutcomeDraft: Sendable {
     var periods: PeriodComparison?
     /// The one-time purchase that this is about, in place of a row.
     var purchase: PurchaseComparison?
-    /// Whether this is about a one-time purchase that Apple does not find.
-    private(set) var isOfUnknownPurchase = false
+    /// The stored one-time purchase that Apple does not find, where this is about one.
+    private(set) var unknownPurchase: TransactionKey?
     /// The row to insert, where one is missing and nothing forbids the insert.
     var insertion: MissingRow?
     /// The reason why nothing is written although a finding asks for it; see `WriteVeto` and
@@ -48,7 +48,7 @@ struct OutcomeDraft: Sendable {
     /// The draft of a stored one-time purchase that Apple does not find.
     init(ofUnknown purchase: LocalTransaction) {
         key = purchase.subscription
-        isOfUnknownPurchase = true
+        unknownPurchase = purchase.key
         differences = AllRules.unknownPurchase.differences(about: purchase)
     }
 
@@ -62,7 +62,7 @@ struct OutcomeDraft: Sendable {
     var examined: ExaminationDepth {
         // Nothing that was found about such a row before is true of it any longer.
         if verdict == .excluded(.seatMember) { return .periods }
-        if isOfUnknownPurchase { return .periods }
+        if unknownPurchase != nil { return .periods }
         if let purchase { return purchase.isComparable ? .periods : .nothing }
         guard verdict == .match || verdict == .discrepancy else { return .nothing }
         guard comparison != nil else { return .standing }
@@ -310,7 +310,7 @@ extension OutcomeDraft {
         } else {
             outcome.leavesPeriodsEmpty = !fills.isEmpty
         }
-        outcome.purchase = purchase?.key
+        outcome.purchase = judgedPurchase
         outcome.statedAt = statedAt
         for index in outcome.corrections.indices {
             outcome.corrections[index].restsOn = statedAt
@@ -322,6 +322,19 @@ extension OutcomeDraft {
         outcome.evidence = Set(payloads + kept.compactMap(\.payload))
             .sorted { $0.digest.hexadecimal < $1.digest.hexadecimal }
         return outcome
+    }
+
+    /// The verdict about the one-time purchase, whatever kinds the run reports.
+    private var judgedPurchase: JudgedPurchase? {
+        if let unknownPurchase {
+            return JudgedPurchase(key: unknownPurchase, verdict: .discrepancy)
+        }
+        return purchase.map {
+            JudgedPurchase(
+                key: $0.key,
+                verdict: !$0.isComparable
+                    ? .undecided : differences.isEmpty ? .match : .discrepancy)
+        }
     }
 
     /// The row's part of the control totals.

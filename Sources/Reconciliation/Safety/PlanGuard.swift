@@ -69,6 +69,14 @@ package struct SurveyedPlan: Hashable, Sendable {
         share < 1 && Double(rows) > share * Double(covered)
     }
 
+    /// `12 of 60 one-time purchases`, where so many exceed a share of them; `nil` where they do not.
+    ///
+    /// A share of their own: many unchanged purchases must not hide a change of many subscriptions.
+    func purchases(pass share: Double, by purchases: Int) -> String? {
+        guard share < 1, Double(purchases) > share * Double(totals.purchases) else { return nil }
+        return "\(purchases) of \(totals.purchases) stored one-time purchases"
+    }
+
     /// Returns the same objection for the rows that were checked without a sign of a change, in
     /// words; `nil` where the share is not exceeded, or every row was checked.
     ///
@@ -86,6 +94,7 @@ package struct SurveyedPlan: Hashable, Sendable {
 /// Its size does not depend on the number of corrections.
 package struct PlanSurvey: Hashable, Sendable {
     private(set) var access = AccessChanges()
+    private(set) var purchaseAccess = AccessChanges()
     /// The changes of access among rows that were checked as a matter of routine.
     private(set) var routineAccess = AccessChanges()
     private(set) var faults = OwnFaults()
@@ -93,6 +102,10 @@ package struct PlanSurvey: Hashable, Sendable {
     package init() {}
 
     package mutating func add(_ correction: PlannedCorrection, askedBecause: QuestionReason?) {
+        if case .purchase = correction.changes {
+            purchaseAccess.add(correction)
+            return
+        }
         access.add(correction)
         if askedBecause?.isRoutine == true { routineAccess.add(correction) }
         faults.add(correction)
@@ -148,7 +161,12 @@ struct ChangeShareGuard: PlanGuard {
 
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
         let share = limits.maxChangeShare
-        let changes = plan.totals.changes
+        let ofPurchases = plan.totals.purchaseChanges
+        if ofPurchases >= limits.minChanges, let part = plan.purchases(pass: share, by: ofPurchases)
+        {
+            return "The plan changes \(part); max_change_share allows \(share)."
+        }
+        let changes = plan.totals.changes - ofPurchases
         if changes >= limits.minChanges, plan.passes(share, by: changes) {
             return "The plan changes \(changes) of \(plan.coveredInWords); "
                 + "max_change_share allows \(share)."
@@ -170,7 +188,10 @@ struct DirectionGuard: PlanGuard {
 
     func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
         let (all, routine) = (plan.survey.access, plan.survey.routineAccess)
+        let bought = plan.survey.purchaseAccess
         let sentences = [
+            sentence("ends access by", bought.ended, plan, limits),
+            sentence("grants access by", bought.given, plan, limits),
             sentence("ends access for", all.ended, routine.ended, plan, limits),
             sentence("grants access for", all.given, routine.given, plan, limits),
         ].compactMap(\.self)
@@ -178,6 +199,16 @@ struct DirectionGuard: PlanGuard {
         return sentences.joined(separator: " ")
             + " So many at once are probably an incident at Apple or in the table. Look at Apple's "
             + "system status, and at some of these customers in the app."
+    }
+
+    private func sentence(
+        _ what: String, _ purchases: Int, _ plan: SurveyedPlan, _ limits: GuardLimits
+    ) -> String? {
+        let share = limits.maxSameDirectionShare
+        guard purchases >= limits.minChanges else { return nil }
+        return plan.purchases(pass: share, by: purchases).map {
+            "The plan \(what) \($0), and max_same_direction_share allows \(share)."
+        }
     }
 
     private func sentence(

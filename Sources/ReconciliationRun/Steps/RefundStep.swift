@@ -70,7 +70,9 @@ struct RefundStep {
             context.tally.note(history)
             guard case .complete(let all) = history else { return }
             signed = all.filter { !$0.isSubscription }
-            if !customer.hasSubscription {
+            if customer.hasSubscription {
+                outcomes = notRefunded(purchase, among: signed)
+            } else {
                 owner = PurchaseOwner(
                     purchase, signed: all.first { $0.transactionID == id.text })
                 absent = absentPurchases(own, from: history, policy: policy)
@@ -83,6 +85,20 @@ struct RefundStep {
             + self.outcomes(ofAbsent: absent, app: sweep.app, from: appStore)
         try await context.store.stage(
             outcomes, ofRefundsOf: customer, in: sweep, pass: context.pass, run: context.header)
+    }
+
+    /// The verdict about the purchase by which a list of refunds was read, which lacks it.
+    ///
+    /// The list is of that purchase's Apple Account; the customer's others may be of another account.
+    private func notRefunded(
+        _ purchase: LocalTransaction, among refunds: [SignedTransaction]
+    ) -> [RowOutcome] {
+        guard purchase.revocationDate == nil, purchase.unreadable.isEmpty,
+            !refunds.contains(where: { $0.transactionID == purchase.key.transactionID })
+        else { return [] }
+        var outcome = RowOutcome(key: purchase.subscription, verdict: nil)
+        outcome.purchase = JudgedPurchase(key: purchase.key, verdict: .match)
+        return [outcome]
     }
 
     /// An outcome for each subscription of a history that no row holds: the next run asks about it, as about

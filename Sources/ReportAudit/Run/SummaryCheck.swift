@@ -35,6 +35,7 @@ struct SummaryCheck {
             report(Self.name, "its \(name) is another than manifest.json's")
         }
         checkTotals(summary)
+        checkPurchases(summary)
         checkFindings(summary)
         checkCorrections(summary)
         checkMoney(summary)
@@ -91,6 +92,40 @@ struct SummaryCheck {
         let excluded = summary["excluded_reasons"]?.members.compactMap(\.value.integer) ?? []
         if excluded.reduce(0, &+) != totals?.integer("excluded") ?? 0 {
             report(Self.name, "its excluded_reasons do not add up to totals.excluded")
+        }
+    }
+
+    /// Checks that stored = matched + discrepant + undecided + not_checked, and that findings and corrections
+    /// tell of as many.
+    ///
+    /// Summaries of older versions, and of runs without one-time purchases, have no such counts.
+    private func checkPurchases(_ summary: JSONRecord) {
+        guard let purchases = summary.record("purchases") else { return }
+        let names = [
+            "matched", "discrepant", "undecided", "not_checked", "stored", "corrected", "inserted",
+            "missing",
+        ]
+        let counts = names.map { purchases.integer($0) ?? -1 }
+        let sum = counts.prefix(4).reduce(0, &+)
+        if counts.contains(where: { $0 < 0 }) || counts[4] != sum {
+            report(
+                Self.name,
+                "its purchases do not add up: stored is \(counts[4]), the parts are \(sum)")
+        }
+        if counts[5] > counts[1] || counts[6] > counts[5] {
+            report(Self.name, "its purchases count more corrected ones than discrepant ones")
+        }
+        // A partial run may leave out kinds of findings.
+        guard !summary.states("scope") else { return }
+        let kinds = summary.record("findings")
+        let found = ["purchase_missing", "purchase_refund_missed", "purchase_unknown"]
+            .compactMap { kinds?.record($0) }
+            .flatMap { kind in kind.names.compactMap { kind.integer($0) } }.reduce(0, &+)
+        if counts[1] &+ counts[7] > found {
+            report(
+                Self.name,
+                "its purchases count \(counts[1] &+ counts[7]) that differ or are missing, but only "
+                    + "\(found) findings are about purchases")
         }
     }
 

@@ -100,6 +100,14 @@ package struct RunMetrics: Hashable, Sendable {
                     ([("reason", $0.rawValue)], String(totals.undecided[$0] ?? 0))
                 }),
             MetricFamily(
+                "trueup_purchases", "Stored one-time purchases by verdict.",
+                (summary.measures?.purchases?.counts ?? [:])
+                    .filter {
+                        ["matched", "discrepant", "undecided", "not_checked"].contains($0.key)
+                    }
+                    .sorted { $0.key < $1.key }
+                    .map { ([("verdict", $0.key)], String($0.value)) }),
+            MetricFamily(
                 "trueup_corrections", "Corrections by what became of them.",
                 CorrectionFate.allCases.map {
                     ([("fate", $0.rawValue)], String(summary.corrections[$0] ?? 0))

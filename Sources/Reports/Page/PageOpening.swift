@@ -88,6 +88,13 @@ struct PageOpening {
                     + "\(totals.matched.grouped) agree with Apple, \(totals.discrepant.grouped) "
                     + "\(totals.discrepant == 1 ? "differs" : "differ").")
         }
+        if let purchases = summary.measures?.purchases {
+            sentences.append(
+                "\(purchases.checked.grouped) of \(purchases.stored.of("stored one-time purchase")) checked: "
+                    + "\(purchases.matched.grouped) agree with Apple, \(purchases.discrepant.grouped) "
+                    + "\(purchases.discrepant == 1 ? "differs" : "differ"), "
+                    + "\(purchases.corrected.grouped) corrected.")
+        }
         let found = states(Set(FindingState.allCases))
         if found > 0 {
             let known = states([.acknowledged])
@@ -136,6 +143,31 @@ struct PageOpening {
     // MARK: The numbers
 
     private var figures: [(name: String, value: String, more: String?)] {
+        let ofRows = rowFigures
+        // A company with one-time purchases alone has no rows to count.
+        let hasRows = summary.measures?.purchases == nil || ofRows.contains { $0.value != "0" }
+        return (hasRows ? ofRows : []) + purchaseFigures + commonFigures
+    }
+
+    private var purchaseFigures: [(name: String, value: String, more: String?)] {
+        guard let purchases = summary.measures?.purchases else { return [] }
+        return [
+            (
+                "purchases stored", purchases.stored.grouped,
+                purchases.inserted > 0 ? "\(purchases.inserted.grouped) inserted by the run" : nil
+            ),
+            (
+                "purchases agree", purchases.matched.grouped,
+                purchases.notChecked > 0 ? "\(purchases.notChecked.grouped) not checked" : nil
+            ),
+            (
+                "purchases differ", purchases.discrepant.grouped,
+                "\(purchases.corrected.grouped) of them corrected"
+            ),
+        ]
+    }
+
+    private var rowFigures: [(name: String, value: String, more: String?)] {
         let totals = summary.totals
         var figures: [(name: String, value: String, more: String?)] = []
         if let coverage = summary.conclusion.coverage {
@@ -156,10 +188,16 @@ struct PageOpening {
             }
             figures.append(("rows stored", after.grouped, "\(before.grouped) as the run began"))
         }
-        let planned = summary.corrections[.planned] ?? 0
-        figures += [
+        return figures + [
             ("agree", totals.matched.grouped, nil),
             ("differ", totals.discrepant.grouped, nil),
+        ]
+    }
+
+    private var commonFigures: [(name: String, value: String, more: String?)] {
+        let totals = summary.totals
+        let planned = summary.corrections[.planned] ?? 0
+        var figures: [(name: String, value: String, more: String?)] = [
             (
                 "corrections written", (summary.corrections[.applied] ?? 0).grouped,
                 planned > 0 ? "\(planned.grouped) planned, not written" : nil
@@ -204,6 +242,10 @@ struct PageOpening {
     }
 
     private func leftOut(_ part: inout Markup) {
+        let purchases = SummarySections.purchases(summary)
+        if !purchases.isEmpty {
+            part.table(purchases, "One-time purchases", first: "purchases are")
+        }
         let reasons = SummarySections.undecided(summary)
         part.table(reasons, "Not checked or excluded, and why", first: "reason")
         if reasons.isEmpty {

@@ -56,6 +56,7 @@ extension RunSummary {
             "notification_delays": delaysJSON,
             "outcome": conclusion.outcomeJSON,
             "plan": plan?.json ?? .null,
+            "purchases": measures?.purchases?.json ?? .null,
             "resumed_from": .text(resumedFrom),
             "run_id": .string(header.runID),
             "scope": scope,

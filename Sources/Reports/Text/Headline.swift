@@ -67,9 +67,11 @@ private struct Facts {
     let guards: String
     /// The part of Apple's histories that was not read; empty for none.
     let unread: String
+    let purchases: PurchaseTotals?
 
     init(_ summary: RunSummary) {
         isUndo = summary.undoOf != nil
+        purchases = summary.measures?.purchases
         judgesNothing =
             isUndo || summary.plan.map { $0.head.plannedBy != summary.header.runID } ?? false
         left = [CorrectionFate.stale, .rejected, .unproven, .heldBack].reduce(0) {
@@ -109,7 +111,9 @@ private struct Facts {
         switch status {
         case .ok, .findings:
             parts = [
-                rows([differing(status), notJudged, unconfigured]), corrections, standing, known,
+                rows([differing(status), notJudged, unconfigured]), ofPurchases(status),
+                corrections,
+                standing, known,
             ]
         case .incomplete:
             // The reason comes first: rows that were not checked, or else what was not read.
@@ -117,10 +121,10 @@ private struct Facts {
             let isOfRows = notJudged.rows > 0 || unconfigured.rows > 0
             parts =
                 (isOfRows ? [counted, unread] : [unread, counted])
-                + [corrections, standing, known]
+                + [ofPurchases(status), corrections, standing, known]
         case .empty:
             // What the notification history shows of subscriptions that no row has.
-            parts = ["no row was checked", corrections, standing, known]
+            parts = ["no row was checked", ofPurchases(status), corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
             parts = [rows([notJudged]), corrections, resumption]
@@ -144,7 +148,8 @@ private struct Facts {
             "0 of \(totals.inScope.of("row")) checked: "
             + (excluded + undecided).joined(separator: ", ")
         let first = status == .guarded ? [guards] : status == .incomplete ? [] : [meaning]
-        return (first + [rows, corrections]).filter { !$0.isEmpty }.joined(separator: "; ")
+        return (first + [rows, ofPurchases(status), corrections]).filter { !$0.isEmpty }.joined(
+            separator: "; ")
     }
 
     /// For `apply` and `undo`: what became of the other run's plan or corrections.
@@ -191,6 +196,34 @@ private struct Facts {
         let others = held.dropFirst().map { "\($0.rows.grouped) \($0.what)" }
         let opening = "\(first.rows.grouped) of \(totals.inScope.of("row")) \(first.what)"
         return ([opening] + others).joined(separator: ", ")
+    }
+
+    /// Says nothing of purchases that no one asked about, next to rows that were checked.
+    private func ofPurchases(_ status: ExitStatus) -> String {
+        guard let purchases, purchases.checked > 0 || purchases.missing > 0 || totals.inScope == 0
+        else { return "" }
+        let stored = purchases.stored.of("one-time purchase")
+        var parts: [String] = []
+        if purchases.discrepant > 0 {
+            let isPast = status == .ok && purchases.corrected == purchases.discrepant
+            let verb = isPast ? "differed" : purchases.discrepant == 1 ? "differs" : "differ"
+            parts.append("\(purchases.discrepant.grouped) of \(stored) \(verb)")
+            if purchases.corrected > 0, !isPast {
+                parts.append("\(purchases.corrected.grouped) corrected")
+            }
+        } else if purchases.matched == purchases.stored, purchases.stored > 0 {
+            parts.append("all \(stored) agree with Apple")
+        } else if purchases.checked > 0 {
+            parts.append("\(purchases.checked.grouped) of \(stored) checked, none differs")
+        } else {
+            parts.append("none of \(stored) was checked")
+        }
+        if purchases.discrepant > 0, purchases.notChecked > 0 {
+            parts.append("\(purchases.notChecked.grouped) not checked")
+        }
+        if purchases.undecided > 0 { parts.append("\(purchases.undecided.grouped) undecided") }
+        if purchases.missing > 0 { parts.append("\(purchases.missing.grouped) missing") }
+        return parts.joined(separator: ", ")
     }
 
     private var standing: String {

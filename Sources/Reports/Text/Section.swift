@@ -148,6 +148,7 @@ package enum SummaryText {
         if let proposal = plan?.block(palette), !proposal.isEmpty { blocks.append(proposal) }
         let sections: [Section] = [
             SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
+            SummarySections.purchases(summary),
             SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
             SummarySections.findings(summary), SummarySections.unowned(summary),
             SummarySections.corrections(summary),

@@ -104,6 +104,44 @@ enum SummarySections {
         return section
     }
 
+    /// Stored = matched + discrepant + undecided + not checked; below it, parts and what is not stored.
+    static func purchases(_ summary: RunSummary) -> Section {
+        var section = Section(title: "PURCHASES", headings: ["number", ""], numbers: [1])
+        guard let purchases = summary.measures?.purchases else { return section }
+        section.rows = [
+            .init([
+                "matched", purchases.matched.grouped, "one-time purchases that agree with Apple",
+            ]),
+            .init([
+                "discrepant", purchases.discrepant.grouped,
+                "differ from Apple, were not stored, or Apple does not know them",
+            ]),
+            .init(
+                [
+                    "undecided", purchases.undecided.grouped,
+                    "could not be compared; never counted as a match",
+                ],
+                ink: purchases.undecided > 0 ? .notable : .plain),
+            .init([
+                "not checked", purchases.notChecked.grouped,
+                "no notification, history or refund list of this run shows them",
+            ]),
+            .init(
+                ["stored", purchases.stored.grouped, "the sum of the four, as the run ended"],
+                isSum: true),
+        ]
+        for (name, number, meaning) in [
+            ("corrected", purchases.corrected, "of the discrepant, each with its ledger entry"),
+            ("inserted", purchases.inserted, "of the corrected were not stored before"),
+            ("missing", purchases.missing, "more that Apple signed are not stored"),
+        ] where number > 0 {
+            section.rows.append(
+                .init(
+                    [name, number.grouped, meaning], ink: name == "missing" ? .notable : .good))
+        }
+        return section
+    }
+
     /// Counts the purchases whose owner is not known, by reason.
     static func unowned(_ summary: RunSummary) -> Section {
         var section = Section(

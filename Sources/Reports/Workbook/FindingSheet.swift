@@ -137,11 +137,13 @@ struct ControlSheet {
     static let sheetName = "xl/worksheets/sheet2.xml"
 
     private let control: ControlTotals
+    private let purchases: PurchaseTotals?
 
     /// `nil` where they were not counted.
     init?(_ summary: RunSummary) {
         guard let control = summary.control else { return nil }
         self.control = control
+        purchases = summary.measures?.purchases
     }
 
     private static let headings = [
@@ -163,7 +165,9 @@ struct ControlSheet {
                 <sheetFormatPr defaultRowHeight="15"/><cols>\(widths)</cols><sheetData>
 
                 """).utf8)
-        let rows = [Self.headings.map(WorkbookCell.heading)] + control.apps.flatMap(lines)
+        let rows =
+            [Self.headings.map(WorkbookCell.heading)] + control.apps.flatMap(lines)
+            + purchaseLines
         for (index, cells) in rows.enumerated() {
             bytes.append(contentsOf: "<row r=\"\(index + 1)\">".utf8)
             for (cell, letter) in zip(cells, "ABCDEFGH") {
@@ -174,6 +178,16 @@ struct ControlSheet {
         bytes.append(
             contentsOf: "</sheetData><autoFilter ref=\"A1:H\(rows.count)\"/></worksheet>".utf8)
         return bytes
+    }
+
+    /// Of all apps of the run together.
+    private var purchaseLines: [[WorkbookCell]] {
+        (purchases?.counts ?? [:]).sorted { $0.key < $1.key }.map { name, number in
+            [
+                .text(""), .text(""), .text("purchases." + name), .text("purchases"), .text(""),
+                .integer(number),
+            ]
+        }
     }
 
     private func lines(_ app: AppControlTotals) -> [[WorkbookCell]] {

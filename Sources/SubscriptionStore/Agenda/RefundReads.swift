@@ -111,11 +111,11 @@ extension SQLiteStore {
                         FROM purchases AS t
                         WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id > ?
                             AND NOT \(RefundReads.isRead)
-                            AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                            AND NOT EXISTS (SELECT 1 FROM trueup_pass_purchases AS p
                                 WHERE p.pass_id = ? AND p.bundle_id = t.bundle_id
                                     AND p.environment = t.environment
-                                    AND p.original_transaction_id = t.original_transaction_id
-                                    AND p.look = \(ExaminationDepth.periods.rawValue))
+                                    AND p.transaction_id = t.transaction_id
+                                    AND p.verdict <> \(JudgedPurchase.Verdict.undecided.rawValue))
                         ORDER BY t.transaction_id LIMIT ?
                         """),
                 arguments: [

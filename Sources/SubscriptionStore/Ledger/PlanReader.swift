@@ -159,6 +159,7 @@ struct PlanCount {
             plan.tableCoverage = totals.inScope &+ earlier
         }
         plan.routine = try scheduled.map { _ in try routine() }
+        try countPurchases(in: &plan)
         return plan
     }
 

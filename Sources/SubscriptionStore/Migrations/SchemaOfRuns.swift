@@ -63,6 +63,17 @@ extension Schema {
         CREATE INDEX trueup_pass_rows_doubtful ON trueup_pass_rows (pass_id)
             WHERE is_doubtful = 1 AND is_absent = 0;
 
+        -- One-time purchases that a checkpoint has compared. `verdict`: 1 match, 2 discrepancy,
+        -- 3 undecided.
+        CREATE TABLE trueup_pass_purchases (
+            pass_id INTEGER NOT NULL,
+            bundle_id TEXT NOT NULL,
+            environment TEXT NOT NULL,
+            transaction_id TEXT NOT NULL,
+            verdict INTEGER NOT NULL,
+            PRIMARY KEY (pass_id, bundle_id, environment, transaction_id)
+        ) WITHOUT ROWID;
+
         CREATE TABLE trueup_pass_corrections (
             correction_id INTEGER PRIMARY KEY AUTOINCREMENT,
             pass_id INTEGER NOT NULL,

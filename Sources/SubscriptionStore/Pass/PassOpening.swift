@@ -344,6 +344,8 @@ struct PassPurge {
         for table in Self.working {
             guard try deleteFirst(of: table, passID: passID) else { return true }
         }
+        guard try deleteFirst(of: "trueup_pass_purchases", by: "transaction_id", passID: passID)
+        else { return true }
         // Their key continues: of one subscription there may be more than a chunk.
         let deliveries = "trueup_pass_deliveries"
         let rest = ["signed_date", "notification_uuid"]
@@ -378,15 +380,16 @@ struct PassPurge {
     /// Deletes the first rows by key, which SQLite finds without reading the others; whether the
     /// checkpoint has none left.
     private func deleteFirst(
-        of table: String, then rest: [String] = [], passID: Int64
+        of table: String, by id: String = "original_transaction_id", then rest: [String] = [],
+        passID: Int64
     ) throws -> Bool {
         let more = rest.map { ", " + $0 }.joined()
         let bound = try Row.fetchOne(
             db,
             sql: """
-                SELECT original_transaction_id, environment, bundle_id\(more) FROM \(table)
+                SELECT \(id), environment, bundle_id\(more) FROM \(table)
                 WHERE pass_id = ?
-                ORDER BY bundle_id, environment, original_transaction_id\(more) LIMIT 1 OFFSET ?
+                ORDER BY bundle_id, environment, \(id)\(more) LIMIT 1 OFFSET ?
                 """,
             arguments: [passID, StoreLimits.rowsPerChunk])
         guard let bound else {
@@ -399,7 +402,7 @@ struct PassPurge {
         try db.execute(
             sql: """
                 DELETE FROM \(table) WHERE pass_id = ?
-                    AND (bundle_id, environment, original_transaction_id\(more)) < \(marks)
+                    AND (bundle_id, environment, \(id)\(more)) < \(marks)
                 """,
             arguments: [passID] + end.arguments + StatementArguments(values))
         return false

@@ -60,8 +60,11 @@ struct PassStaging {
     private func stage(
         _ outcome: RowOutcome, _ replaces: Bool, _ mayKnowAbsences: Bool
     ) throws -> Bool {
-        if let purchase = outcome.purchase, let stated = outcome.statedAt {
-            guard try replaceOlder(purchase, of: outcome.key, stated) else { return false }
+        if let purchase = outcome.purchase {
+            if let stated = outcome.statedAt {
+                guard try replaceOlder(purchase.key, of: outcome.key, stated) else { return false }
+            }
+            try PurchaseTieOut.note(purchase, in: run, db)
         }
         guard try settle(outcome, replaces: replaces) else { return false }
         if let stated = outcome.statedAt {

@@ -393,7 +393,10 @@ struct ConclusionTally: Sendable {
         measures = try StoredJSON.encode(
             RunMeasures(
                 delivery: delivery, effort: conclusion.effort, unowned: unowned,
-                databasePauses: conclusion.databasePauses))
+                databasePauses: conclusion.databasePauses,
+                purchases: conclusion.coverage == nil
+                    ? nil
+                    : PurchaseTieOut(db: db, run: run, filters: header.filters).count()))
         leavesPlanOpen =
             try Bool.fetchOne(
                 db,

@@ -26,6 +26,8 @@ extension SQLiteStore {
             overview.completePasses = try Self.completePasses(db)
             overview.judgedRows =
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
+            overview.purchases =
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM purchases") ?? 0
             overview.oldestCheck = try SweepOrder.oldestCheck(db)
             let pending =
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
@@ -129,17 +131,20 @@ extension SQLiteStore {
             db,
             sql: """
                 SELECT run_id, job, mode, started, iif(\(isAtEnd), ended, NULL),
-                    iif(\(isAtEnd), exit_status, NULL), run_seq
+                    iif(\(isAtEnd), exit_status, NULL), run_seq,
+                    iif(\(isAtEnd), measures, NULL)
                 FROM trueup_runs \(condition)
                 """,
             arguments: arguments
         ).map { row in
-            RunListing(
+            let measures: RunMeasures? = try StoredJSON.decode(row.text(at: 7))
+            return RunListing(
                 runID: row.requiredText(at: 0), job: row.requiredText(at: 1),
                 mode: RunMode(rawValue: row.requiredText(at: 2)) ?? .check,
                 started: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0), ended: row.time(at: 4),
                 exitStatus: row.text(at: 5).flatMap(ExitStatus.init(rawValue:)),
-                totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db))
+                totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
+                purchases: measures?.purchases)
         }
     }
 

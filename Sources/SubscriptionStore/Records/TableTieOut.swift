@@ -59,3 +59,102 @@ struct TableTieOut {
             inserted: inserted, gone: inScope &- held)
     }
 }
+
+/// Counts the stored one-time purchases by what a run that ends did with them.
+struct PurchaseTieOut {
+    let db: Database
+    let run: RunReference
+    let filters: [String]
+
+    /// Notes the verdict about a purchase; a later one of the checkpoint takes its place.
+    static func note(_ purchase: JudgedPurchase, in run: RunReference, _ db: Database) throws {
+        try db.cachedStatement(
+            sql: "INSERT OR REPLACE INTO trueup_pass_purchases VALUES (?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            run.passID, purchase.key.bundleID, purchase.key.environment,
+            purchase.key.transactionID, purchase.verdict.rawValue,
+        ])
+    }
+
+    /// A purchase that was corrected differed, whatever a later answer of the checkpoint showed.
+    private static let judged = """
+        judged (bundle_id, environment, transaction_id, verdict, target) AS (
+            SELECT p.bundle_id, p.environment, p.transaction_id,
+                CASE WHEN c.target IS NULL THEN p.verdict
+                    ELSE \(JudgedPurchase.Verdict.discrepancy.rawValue) END, c.target
+            FROM trueup_pass_purchases AS p
+            LEFT JOIN (
+                SELECT bundle_id, environment, transaction_id, min(target) AS target
+                FROM trueup_pass_corrections
+                WHERE pass_id = ?2 AND fate = 'applied'
+                    AND target IN ('purchase', 'update_purchase')
+                GROUP BY bundle_id, environment, transaction_id) AS c
+                ON c.bundle_id = p.bundle_id AND c.environment = p.environment
+                    AND c.transaction_id = p.transaction_id
+            WHERE p.pass_id = ?2)
+        """
+
+    /// - Returns: Numbers of one moment; `nil` where no purchase is stored and none was compared.
+    /// - Throws: What reading the database throws.
+    func count() throws -> PurchaseTotals? {
+        let arguments: StatementArguments = [
+            RunHeader.isForAppsAlone(filters) ? TextList.encode(filters) : "", run.passID,
+        ]
+        let row = try Row.fetchOne(
+            db,
+            sql: """
+                WITH \(Self.judged)
+                SELECT count(*), \(Self.sum("j.verdict", .match)),
+                    \(Self.sum("j.verdict", .discrepancy)), \(Self.sum("j.verdict", .undecided)),
+                    ifnull(sum(j.target IS NOT NULL), 0), ifnull(sum(j.target IS 'purchase'), 0),
+                    (SELECT count(*) FROM judged AS m
+                        WHERE m.verdict = \(JudgedPurchase.Verdict.discrepancy.rawValue)
+                            AND NOT EXISTS (SELECT 1 FROM purchases AS t
+                                WHERE t.bundle_id = m.bundle_id AND t.environment = m.environment
+                                    AND t.transaction_id = m.transaction_id))
+                FROM purchases AS s
+                LEFT JOIN judged AS j ON j.bundle_id = s.bundle_id
+                    AND j.environment = s.environment AND j.transaction_id = s.transaction_id
+                WHERE EXISTS (SELECT 1 FROM (SELECT ?1 AS narrowing) AS w
+                    WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
+                """, arguments: arguments)
+        func number(_ index: Int) -> Int { row?.number(at: index) ?? 0 }
+        let totals = PurchaseTotals(
+            stored: number(0), matched: number(1), discrepant: number(2), undecided: number(3),
+            corrected: number(4), inserted: number(5), missing: number(6))
+        return totals == PurchaseTotals(stored: 0) ? nil : totals
+    }
+
+    private static func sum(_ column: String, _ verdict: JudgedPurchase.Verdict) -> String {
+        "ifnull(sum(\(column) IS \(verdict.rawValue)), 0)"
+    }
+}
+
+extension PlanCount {
+    /// Counts the one-time purchases, and those that the plan changes.
+    func countPurchases(in plan: inout PlanTotals) throws {
+        let changes = try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM (
+                    SELECT DISTINCT bundle_id, environment, original_transaction_id
+                    FROM trueup_pass_corrections
+                    WHERE pass_id = ? AND superseded_by IS NULL
+                        AND fate IN ('planned', 'applied')
+                        AND target IN ('purchase', 'update_purchase', 'delete_purchase'))
+                """,
+            arguments: [passID])
+        plan.purchaseChanges = changes ?? 0
+        guard plan.purchaseChanges > 0 else { return }
+        let narrowing = try String.fetchOne(
+            db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?", arguments: [passID])
+        let filters = TextList.decode(narrowing ?? "")
+        let isWhole = filters.isEmpty || RunHeader.isForAppsAlone(filters)
+        plan.purchases =
+            isWhole
+            ? try Int.fetchOne(db, sql: "SELECT count(*) FROM purchases") ?? 0
+            : try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM trueup_pass_purchases WHERE pass_id = ?",
+                arguments: [passID]) ?? 0
+    }
+}

@@ -30,7 +30,7 @@ package struct RowOutcome: Hashable, Sendable {
     /// again whatever the verdict is.
     package var isDoubtful = false
     /// The one-time purchase that this is about, in place of a row.
-    package var purchase: TransactionKey?
+    package var purchase: JudgedPurchase?
 
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key

@@ -37,6 +37,10 @@ package struct PlanTotals: Hashable, Sendable {
     package var tableRowsBefore: Int?
     /// Rows excluded as in flight only because we corrected them ourselves a moment ago.
     package var inFlightByOurselves = 0
+    /// One-time purchases that the plan changes or inserts, which `changes` counts as well.
+    package var purchaseChanges = 0
+    /// The stored one-time purchases, or those that a partial run compared.
+    package var purchases = 0
     /// Rows in scope and the quiet ones, which were not checked: what a share is of.
     package var coveredRows: Int { max(totals.inScope, tableCoverage ?? 0) }
     /// How many rows the run would have asked about, had there been a reason (a notification, for a
@@ -125,11 +129,14 @@ package struct RunMeasures: Hashable, Sendable, Codable {
     package var unowned: [String: Int]?
     /// The pauses for the company's database; `nil` where no limit is set.
     package var databasePauses: DatabasePauses?
+    /// `nil` where no one-time purchase is stored, and where the run checked nothing itself.
+    package var purchases: PurchaseTotals?
 
     package init(
         delivery: DeliveryDelays? = nil, effort: CallEffort? = nil, unowned: [String: Int]? = nil,
-        databasePauses: DatabasePauses? = nil
+        databasePauses: DatabasePauses? = nil, purchases: PurchaseTotals? = nil
     ) {
+        self.purchases = purchases
         self.delivery = delivery
         self.effort = effort
         self.unowned = unowned

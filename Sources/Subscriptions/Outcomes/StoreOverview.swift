@@ -11,6 +11,8 @@ package struct StoreOverview: Hashable, Sendable {
     package var completePasses: [AppIdentity: Timestamp] = [:]
     /// Subscriptions with a check record.
     package var judgedRows = 0
+    /// One-time purchases in the table.
+    package var purchases = 0
     /// When Apple signed the oldest of the statements by which the rows were checked last.
     package var oldestCheck: Timestamp?
     /// Subscriptions about which Apple must be asked by the next run, whatever else it asks.
@@ -49,11 +51,14 @@ package struct RunListing: Hashable, Sendable {
     package var ended: Timestamp?
     package var exitStatus: ExitStatus?
     package var totals: RunTotals
+    /// `nil` where it has not ended, and where no one-time purchase was stored.
+    package var purchases: PurchaseTotals?
 
     package init(
         runID: String, job: String, mode: RunMode, started: Timestamp, ended: Timestamp?,
-        exitStatus: ExitStatus?, totals: RunTotals
+        exitStatus: ExitStatus?, totals: RunTotals, purchases: PurchaseTotals? = nil
     ) {
+        self.purchases = purchases
         self.runID = runID
         self.job = job
         self.mode = mode

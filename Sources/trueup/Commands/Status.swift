@@ -89,8 +89,11 @@ package struct StatusReport {
 
     package var lines: [String] {
         var lines = [
-            "Rows       " + rows + copied,
-            "Running    " + (running.map(describe) ?? "nothing"),
+            "Rows       " + rows + copied
+        ]
+        if let purchases { lines.append("Purchases  " + purchases) }
+        lines += [
+            "Running    " + (running.map(describe) ?? "nothing")
         ]
         lines += (running?.lines(at: now) ?? []).map { "           " + $0 }
         lines += passLines
@@ -147,11 +150,27 @@ package struct StatusReport {
             if let copy {
                 return copy.refreshedAt == nil ? "none; \"trueup check JOB\" reads them" : "none"
             }
+            // A company may store one-time purchases alone.
+            guard overview.purchases == 0 else { return "none" }
             return "none; load them with \"trueup import FILE\""
         }
         guard overview.notYetKnown > 0 else { return "\(overview.subscriptions)" }
         return
             "\(overview.subscriptions), of which \(overview.notYetKnown) \(overview.notYetKnown == 1 ? "is" : "are") not known yet"
+    }
+
+    /// The stored one-time purchases, and the verdicts of the newest run that counted them.
+    private var purchases: String? {
+        let last = overview.runs.first { $0.purchases != nil }
+        guard overview.purchases > 0 || last != nil else { return nil }
+        guard let last, let counts = last.purchases else {
+            return "\(overview.purchases); no run has checked them yet"
+        }
+        return
+            "\(overview.purchases); run \(last.runID) checked \(counts.checked) of \(counts.stored): "
+            + "\(counts.matched) agree, \(counts.discrepant) differ, \(counts.undecided) undecided, "
+            + "\(counts.corrected) corrected"
+            + (counts.missing > 0 ? ", \(counts.missing) missing" : "")
     }
 
     private var telling: String {
@@ -274,6 +293,7 @@ package struct StatusReport {
             "owed": .integer(Int64(overview.pending)),
             "checked_by_stopped_runs": .integer(Int64(overview.checkedByStoppedRuns)),
             "rows_judged": .integer(Int64(overview.judgedRows)),
+            "purchases": .integer(Int64(overview.purchases)),
             "bookkeeping": .array(
                 overview.bookkeeping.map { kind in
                     .object([
@@ -310,6 +330,7 @@ package struct StatusReport {
             "ended": .time(run.ended),
             "exit_status": run.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
             "name": .text(run.exitStatus?.name),
+            "purchases": run.purchases?.json ?? .null,
             "totals": .object([
                 "in_scope": .integer(Int64(run.totals.inScope)),
                 "matched": .integer(Int64(run.totals.matched)),

@@ -108,11 +108,12 @@ import Testing
         let told = outcome(refunded)
         #expect(told.kinds == [.purchaseRefundMissed] && told.corrections.count == 1)
         #expect(told.findings[0].customerID == "customer 1")
-        #expect(told.purchase?.transactionID == "7" && told.statedAt == refunded.signedDate)
+        #expect(told.purchase?.key.transactionID == "7" && told.statedAt == refunded.signedDate)
         refunded.signedDate = Sample.now(minutes: -5)
         let inFlight = outcome(refunded)
         #expect(inFlight.findings.isEmpty && inFlight.corrections.isEmpty)
         #expect(inFlight.statedAt == refunded.signedDate)
+        #expect(told.purchase?.verdict == .discrepancy && inFlight.purchase?.verdict == .undecided)
     }
 
     @Test func `writes nothing to a newer or unreadable row, or to another customer's`() throws {

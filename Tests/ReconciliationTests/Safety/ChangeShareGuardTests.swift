@@ -47,4 +47,25 @@ import Testing
                 .contains("11 of 200 rows of the sweep and the sample") == true)
         #expect(sentence(changes: 4, RoutineRows(judged: 4, changed: 4)) == nil)
     }
+
+    @Test func `one-time purchases have a share of their own`() {
+        func sentence(_ plan: SurveyedPlan) -> String? {
+            GuardLimits().sentence(of: .maxChangeShare, about: plan)
+        }
+        // A company that stores purchases alone.
+        #expect(
+            sentence(
+                GuardedPlan.plan(inScope: 0, changes: 12, purchases: 600, purchaseChanges: 12))
+                == nil)
+        #expect(
+            sentence(
+                GuardedPlan.plan(inScope: 0, changes: 12, purchases: 60, purchaseChanges: 12))
+                == "The plan changes 12 of 60 stored one-time purchases; max_change_share allows 0.05."
+        )
+        #expect(
+            sentence(
+                GuardedPlan.plan(
+                    inScope: 100, changes: 52, purchases: 1_000_000, purchaseChanges: 12))
+                == "The plan changes 40 of 100 rows in scope; max_change_share allows 0.05.")
+    }
 }

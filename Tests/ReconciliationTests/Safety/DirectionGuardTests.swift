@@ -51,9 +51,22 @@ import Testing
         let sentence = try #require(
             GuardedPlan.limits { $0.maxSameDirectionShare = 0.1 }.sentence(
                 of: .maxSameDirectionShare,
-                about: GuardedPlan.plan(inScope: 1_000, corrections)))
+                about: GuardedPlan.plan(inScope: 1_000, purchases: 1_000, corrections)))
         #expect(
-            sentence.contains("\(isRefund ? "ends access" : "grants access") for 101 of 1000"))
+            sentence.contains(
+                "\(isRefund ? "ends" : "grants") access by 101 of 1000 stored one-time purchases"))
+    }
+
+    @Test func `many purchases do not hide the end of many subscriptions, nor the other way round`()
+    {
+        let ended = (0..<60).map { GuardedPlan.update($0, [.status: GuardedPlan.status(1, 2)]) }
+        let refunded = (0..<60).map { GuardedPlan.refund($0, isRefund: true) }
+        func stops(_ plan: SurveyedPlan) -> Bool {
+            GuardLimits().sentence(of: .maxSameDirectionShare, about: plan) != nil
+        }
+        #expect(stops(GuardedPlan.plan(inScope: 100, purchases: 1_000_000, ended)))
+        #expect(stops(GuardedPlan.plan(inScope: 1_000_000, purchases: 100, refunded)))
+        #expect(!stops(GuardedPlan.plan(inScope: 0, purchases: 1_000, refunded)))
     }
 
     @Test func `each direction is counted for itself`() {

@@ -7,7 +7,7 @@ enum GuardedPlan {
         inScope: Int = 10_000, changes: Int = 0, notFound: Int = 0, failures: Int = 0,
         tableRows: Int = 10_000, before: Int? = nil, coverage: Int? = nil,
         routine: RoutineRows? = nil, askedBecause: QuestionReason? = nil,
-        _ corrections: [PlannedCorrection] = []
+        purchases: Int = 0, purchaseChanges: Int = 0, _ corrections: [PlannedCorrection] = []
     ) -> SurveyedPlan {
         var totals = RunTotals()
         totals.matched = inScope
@@ -18,6 +18,7 @@ enum GuardedPlan {
             verificationFailures: failures, tableRows: tableRows, tableRowsBefore: before)
         plan.tableCoverage = coverage
         plan.routine = routine
+        (plan.purchases, plan.purchaseChanges) = (purchases, purchaseChanges)
         return SurveyedPlan(totals: plan, survey: survey)
     }
 

@@ -451,7 +451,7 @@ import Testing
         let purchase = TransactionKey(
             bundleID: "com.example.app", environment: "Production", transactionID: "11")
         var refund = RowOutcome(key: key("11"), verdict: nil)
-        refund.purchase = purchase
+        refund.purchase = JudgedPurchase(key: purchase, verdict: .discrepancy)
         refund.evidence = [payload("refund")]
         refund.corrections = [
             PlannedCorrection(

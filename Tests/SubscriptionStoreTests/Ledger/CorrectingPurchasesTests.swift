@@ -15,7 +15,7 @@ import Testing
         var result = RowOutcome(key: key(id), verdict: nil)
         let evidence = payload("purchase\(id)")
         result.evidence = [evidence]
-        result.purchase = purchase(id)
+        result.purchase = JudgedPurchase(key: purchase(id), verdict: .discrepancy)
         result.examined = .periods
         result.corrections = [
             PlannedCorrection(
@@ -171,7 +171,7 @@ import Testing
         var older = refund("11")
         older.statedAt = Timestamp(unixMilliseconds: 5000)
         var newer = RowOutcome(key: key("11"), verdict: nil)
-        newer.purchase = purchase("11")
+        newer.purchase = JudgedPurchase(key: purchase("11"), verdict: .discrepancy)
         newer.examined = .periods
         newer.statedAt = Timestamp(unixMilliseconds: 6000)
         let before = try purchases(database)
@@ -184,7 +184,7 @@ import Testing
         let database = try TemporaryDatabase()
         let store = try held(database)
         var reported = RowOutcome(key: key("11"), verdict: nil)
-        reported.purchase = purchase("11")
+        reported.purchase = JudgedPurchase(key: purchase("11"), verdict: .discrepancy)
         var finding = Finding(
             kind: .purchaseRefundMissed, severity: .high, bundleID: app.bundleID,
             environment: "Production")
@@ -374,5 +374,35 @@ import Testing
         #expect(try await store.customersToRead(in: sweep).due == 1)
         try database.execute("UPDATE trueup_passes SET state = 'dropped'")
         #expect(try await store.customersToRead(in: sweep).due == 2)
+    }
+
+    @Test func `are counted once by what the checkpoint found last, and add up`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        func outcome(_ id: String, _ verdict: JudgedPurchase.Verdict) -> RowOutcome {
+            var outcome = RowOutcome(key: key(id), verdict: nil)
+            outcome.purchase = JudgedPurchase(key: purchase(id), verdict: verdict)
+            return outcome
+        }
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(outcome("11", .discrepancy))
+        try await night.stage(outcome("11", .match))
+        // Apple's, and not stored.
+        try await night.stage(outcome("99", .discrepancy))
+        var conclusion = RunConclusion(
+            ended: night.run.started, statuses: [.ok], messages: [], limits: [], calls: [],
+            closesPass: true)
+        conclusion.coverage = RunCoverage(kind: .full)
+        try await store.conclude(conclusion, in: night.pass, run: night.run)
+        let counts = try #require(try store.overview(runs: 1).runs.first?.purchases)
+        #expect(
+            counts
+                == PurchaseTotals(
+                    stored: Int(try #require(try database.value("SELECT count(*) FROM purchases")))
+                        ?? 0, matched: 1, missing: 1))
+        // What the checkpoint noted of each is thrown away with the rest of it.
+        let next = try await Night.begin(store, Night.header("run-2", at: Night.start + 1))
+        try await next.conclude()
+        #expect(try database.value("SELECT count(*) FROM trueup_pass_purchases") == "0")
     }
 }

@@ -84,7 +84,7 @@ extension LocalTransaction {
     }
 
     /// By which outcomes, findings and ledger entries name a purchase.
-    var subscription: SubscriptionKey {
+    package var subscription: SubscriptionKey {
         SubscriptionKey(
             bundleID: key.bundleID, environment: key.environment,
             originalTransactionID: originalTransactionID)
