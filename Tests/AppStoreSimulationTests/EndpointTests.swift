@@ -39,6 +39,13 @@ import Testing
         (.performanceTest, "POST", "/inApps/v1/messaging/performanceTest", 3600),
         (.performanceTestResult, "GET", "/inApps/v1/messaging/performanceTest/result/1", 3600),
         (.salesReports, "GET", "/v1/salesReports", 3600),
+        // Their limits are not documented.
+        (.customerGroups, "GET", "/groups/v1/currentGroups/1", 36_000),
+        (.groupMembers, "GET", "/groups/v1/group/1", 36_000),
+        (.claimSeat, "POST", "/groups/v1/transactions/1/seats", 36_000),
+        (.seatInfo, "GET", "/groups/v1/transactions/1/seats", 36_000),
+        (.unclaimSeat, "DELETE", "/groups/v1/transactions/1/seats/1", 36_000),
+        (.associateSeat, "POST", "/groups/v1/transactions/1/seats/1/associate", 36_000),
     ]
 
     @Test func `are the documented ones, with their limits`() {
@@ -52,18 +59,25 @@ import Testing
 
     @Test func `check the token before anything else, and the method before that`() throws {
         let client = try SimulatorClient(customers: 3)
-        func status(_ method: String, _ path: String, token: String) -> Int {
+        func status(
+            _ method: String, _ path: String, token: String,
+            in environment: SimulatedEnvironment = .production
+        ) -> Int {
             client.simulator.answer(
                 ServiceRequest(
                     method: method, target: path, authorization: "Bearer " + token,
-                    contentType: "text/plain", body: Array("no JSON".utf8))
+                    contentType: "text/plain", body: Array("no JSON".utf8)), in: environment
             ).status
         }
         // Sales reports have keys of their own.
         for (name, method, path, _) in Self.documented where name != .salesReports {
-            #expect(status(method, path, token: "wrong") == 401, "\(name)")
-            #expect(status(method, path, token: try client.token()) == 415, "\(name)")
-            #expect(status("PATCH", path, token: "wrong") == 405, "\(name)")
+            let place: SimulatedEnvironment = name.isOfSandboxAlone ? .sandbox : .production
+            #expect(status(method, path, token: "wrong", in: place) == 401, "\(name)")
+            #expect(status(method, path, token: try client.token(), in: place) == 415, "\(name)")
+            #expect(status("PATCH", path, token: "wrong", in: place) == 405, "\(name)")
+            if name.isOfSandboxAlone {
+                #expect(status(method, path, token: try client.token()) == 404, "\(name)")
+            }
         }
         let log = try client.control("GET", "/_simulator/faults")
         #expect(log.status == 200)
@@ -75,7 +89,7 @@ import Testing
         let page = try String(
             contentsOf: root.appendingPathComponent("docs/simulator.md"), encoding: .utf8)
         let described = page.split(separator: "\n").filter {
-            $0.contains(" /inApps/") || $0.contains(" /v1/")
+            $0.contains(" /inApps/") || $0.contains(" /v1/") || $0.contains(" /groups/")
         }
         for endpoint in Endpoint.allCases {
             #expect(

@@ -156,6 +156,7 @@ extension World {
         if let group = groups[index], percent == 100 {
             let left = group.seats(of: period) - group.revoked(of: period, at: moment)
             groups[index]?.refund(left, of: period, at: moment)
+            unclaimRefundedSeats(chain: index, at: moment)
         }
         let endsAccess =
             isOfCurrentPeriod(chain: index, transaction: period, at: moment)

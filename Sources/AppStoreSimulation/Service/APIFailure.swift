@@ -90,6 +90,14 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
     case rateLimitExceeded = 4_290_000
     case generalInternal = 5_000_000
     case generalInternalRetryable = 5_000_001
+    // Apple names these; their numbers are not known, so these are the simulator's own.
+    case noAvailableSeats = 4_000_901
+    case transactionNotDevManagedGroup = 4_000_902
+    case invalidLimit = 4_000_903
+    case invalidGroupID = 4_000_904
+    case appTransactionIDNotFound = 4_040_901
+    case seatClaimIDNotFound = 4_040_902
+    case groupNotFound = 4_040_903
 
     package var httpStatus: Int { rawValue / 10_000 }
 
@@ -219,6 +227,13 @@ package enum APIFailure: Int, Error, Hashable, Sendable, CaseIterable {
         case .realtimeURLNotFound: "Real-time URL not found."
         case .imageAlreadyExists: "Image already exists."
         case .messageAlreadyExists: "Message already exists."
+        case .noAvailableSeats: "NoAvailableSeatsError"
+        case .transactionNotDevManagedGroup: "TransactionNotDevManagedGroupError"
+        case .invalidLimit: "InvalidLimitError"
+        case .invalidGroupID: "InvalidGroupIdError"
+        case .appTransactionIDNotFound: "AppTransactionIdNotFoundError"
+        case .seatClaimIDNotFound: "SeatClaimIdNotFoundError"
+        case .groupNotFound: "GroupNotFoundError"
         case .generalInternal: "An unknown error occurred."
         case .generalInternalRetryable: "An unknown error occurred. Please try again."
         }

@@ -65,6 +65,9 @@ struct AppStoreService: Sendable {
             return connectTokens.accepts(authorization: request.authorization)
                 ? nil : .connectUnauthorized
         }
+        guard environment == .sandbox || !match.endpoint.isOfSandboxAlone else {
+            return .noSuchPath
+        }
         guard connectSettings.isReleased(in: environment),
             tokens.accepts(authorization: request.authorization)
         else { return .unauthorized }
@@ -121,6 +124,12 @@ struct AppStoreService: Sendable {
         case .performanceTest: try beginPerformanceTest(request)
         case .performanceTestResult: try performanceTestResult(id: id)
         case .salesReports: try salesReport(request)
+        case .customerGroups: try customerGroups(id: id)
+        case .groupMembers: try groupMembers(id: id, request: request)
+        case .claimSeat: try claimSeat(id: id, request: request)
+        case .seatInfo: try seatInfo(id: id)
+        case .unclaimSeat: try unclaimSeat(match.parameters)
+        case .associateSeat: try associateSeat(match.parameters, request: request)
         }
     }
 

@@ -36,13 +36,21 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     case performanceTest = "performance_test"
     case performanceTestResult = "performance_test_result"
     case salesReports = "sales_reports"
+    case customerGroups = "customer_groups"
+    case groupMembers = "group_members"
+    case claimSeat = "claim_seat"
+    case seatInfo = "seat_info"
+    case unclaimSeat = "unclaim_seat"
+    case associateSeat = "associate_seat"
 
     /// What Apple documents of an endpoint.
     private struct Definition {
         let method: String
-        /// Below `/inApps`, but for App Store Connect's; a word in braces is a parameter.
+        /// Below `/inApps`, except App Store Connect's and those of groups; a word in braces is a parameter.
         let path: String
         /// Source: App Store Server API and Retention Messaging API, Identifying rate limits.
+        ///
+        /// Those of groups are the simulator's own.
         let requestsPerHour: Int
 
         init(_ method: String, _ path: String, _ requestsPerHour: Int) {
@@ -91,6 +99,13 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
         case .performanceTestResult:
             .init("GET", "v1/messaging/performanceTest/result/{request}", 3_600)
         case .salesReports: .init("GET", "v1/salesReports", 3_600)
+        case .customerGroups: .init("GET", "groups/v1/currentGroups/{id}", 36_000)
+        case .groupMembers: .init("GET", "groups/v1/group/{group}", 36_000)
+        case .claimSeat: .init("POST", "groups/v1/transactions/{id}/seats", 36_000)
+        case .seatInfo: .init("GET", "groups/v1/transactions/{id}/seats", 36_000)
+        case .unclaimSeat: .init("DELETE", "groups/v1/transactions/{id}/seats/{seat}", 36_000)
+        case .associateSeat:
+            .init("POST", "groups/v1/transactions/{id}/seats/{seat}/associate", 36_000)
         }
     }
 
@@ -104,6 +119,9 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
 
     /// Whether it belongs to the Retention Messaging API.
     var isRetentionMessaging: Bool { definition.path.hasPrefix("v1/messaging/") }
+
+    /// Whether Apple has it in the sandbox alone.
+    package var isOfSandboxAlone: Bool { definition.path.hasPrefix("groups/") }
 
     /// Apple's limit in production.
     package var requestsPerHour: Int { definition.requestsPerHour }
@@ -138,7 +156,8 @@ package enum Endpoint: String, Hashable, Sendable, CaseIterable {
     /// The words of each path, `nil` for a parameter; paths with fewer parameters come first.
     private static let patterns: [(Endpoint, [String?])] =
         allCases.map { endpoint in
-            let root: [Substring] = endpoint == .salesReports ? [] : ["inApps"]
+            let isBelowRoot = endpoint == .salesReports || endpoint.isOfSandboxAlone
+            let root: [Substring] = isBelowRoot ? [] : ["inApps"]
             let words = root + endpoint.definition.path.split(separator: "/")
             return (endpoint, words.map { $0.hasPrefix("{") ? nil : String($0) })
         }

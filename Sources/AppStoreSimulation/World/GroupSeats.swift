@@ -38,6 +38,10 @@ struct GroupSeats: Sendable {
     private(set) var claims: [Int] = []
     /// How many seats were ever claimed: no number comes again.
     private var claimed = 0
+    /// The Apple Accounts of members, as far as the company stated them, by claim.
+    private(set) var members: [Int: Int] = [:]
+    /// The claims of requests, by their identifiers.
+    private var requests: [String: Int] = [:]
 
     init(invitations: Invitations) { self.invitations = invitations }
 
@@ -61,10 +65,28 @@ struct GroupSeats: Sendable {
         claimed += seats
     }
 
+    func claim(ofRequest identifier: String) -> Int? { requests[identifier] }
+
+    /// Claims one seat and returns the claim's number.
+    mutating func claim(byRequest identifier: String, for member: Int?) -> Int {
+        let number = claimed
+        claim(1)
+        requests[identifier] = number
+        members[number] = member
+        return number
+    }
+
+    mutating func associate(_ number: Int, with member: Int) { members[number] = member }
+
+    mutating func unclaim(_ number: Int) {
+        claims.removeAll { $0 == number }
+        members[number] = nil
+    }
+
     /// Takes back the oldest claims and returns them.
     mutating func release(_ seats: Int) -> [Int] {
         let released = Array(claims.prefix(seats))
-        claims.removeFirst(released.count)
+        for number in released { unclaim(number) }
         return released
     }
 
@@ -166,14 +188,61 @@ extension World {
         groups[index]?.refund(seats, of: transaction, at: moment)
         chains[index].transactions[transaction].modifiedDate = moment
         notify(.refundSeats, chain: index, period: transaction, at: moment)
+        unclaimRefundedSeats(chain: index, at: moment)
     }
 
-    /// Members give seats back, in the order in which they took them.
+    /// The App Store takes back claims of seats that a refund has taken, and says so.
+    ///
+    /// A renewal with fewer seats takes back none. Apple does not say which claims go: the oldest here.
+    mutating func unclaimRefundedSeats(chain index: Int, at moment: Timestamp) {
+        let claims = groups[index]?.claims.count ?? 0
+        let left = claims == 0 ? 0 : seatsLeft(chain: index, at: moment)
+        if claims > left { releaseSeats(chain: index, claims - left, at: moment) }
+    }
+
+    /// The App Store takes back claims, the oldest first.
     mutating func releaseSeats(chain index: Int, _ seats: Int, at moment: Timestamp) {
         let released = groups[index]?.release(seats) ?? []
         let ids = released.map { claimID(chain: index, number: $0) }
         record(.seatsUnclaimed, about: .releasedSeats(ids), at: moment)
     }
+
+    /// Seats of the current period that are not revoked.
+    func seatsLeft(chain index: Int, at moment: Timestamp) -> Int {
+        groups[index]?.seatsLeft(
+            besides: chains[index].transactions.count - 1, at: moment) ?? 0
+    }
+
+    /// After a renewal with fewer seats, more may be claimed than there are.
+    func availableSeats(chain index: Int, at moment: Timestamp) -> Int {
+        max(0, seatsLeft(chain: index, at: moment) - (groups[index]?.claims.count ?? 0))
+    }
+
+    func claimIDs(chain index: Int) -> [String] {
+        (groups[index]?.claims ?? []).map { claimID(chain: index, number: $0) }
+    }
+
+    /// The chains of the groups that exist: a group ends with its subscription.
+    var activeGroups: [Int] {
+        groups.keys.sorted().filter {
+            [.active, .grace].contains(chains[$0].phase) && !isDeleted(chain: $0)
+        }
+    }
+
+    /// The accounts of a group: the purchaser's, then those that the company has stated, each once.
+    func members(ofGroup index: Int) -> [Int] {
+        guard let group = groups[index] else { return [] }
+        var members = [Int(chains[index].account)]
+        for claim in group.claims {
+            if let member = group.members[claim], !members.contains(member) {
+                members.append(member)
+            }
+        }
+        return members
+    }
+
+    /// The id of a group.
+    func groupID(_ index: Int) -> String { identifiers.uuid(UInt64(index), 0x67_72_6F_75) }
 
     /// The id of a claimed seat.
     func claimID(chain index: Int, number: Int) -> String {
