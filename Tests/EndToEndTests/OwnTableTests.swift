@@ -85,6 +85,29 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `has its one-time purchases compared and reported, and none corrected`() throws {
+        let (_, theirs) = try places()
+        let file = try #require(theirs.simulator.ready.purchasesFile)
+        let imported = try theirs.run("import", file, "--purchases")
+        try #require(imported.status == 0, "\(imported.errors)")
+        let copy = try theirs.run("export", "--purchases").output
+        try theirs.writeJob(
+            "nightly", "settle: 0s\npurchases: {sweep_days: 1}", steps: "[walk]")
+        let run = try theirs.run("run", "nightly")
+        #expect([0, 2].contains(run.status), "\(run.output)\(run.errors)")
+        let found = try theirs.reportLines("discrepancies.jsonl").filter {
+            ($0["kind"] as? String ?? "").hasPrefix("purchase_")
+        }
+        #expect(!found.isEmpty)
+        for line in found { #expect(line["action"] as? String == "none", "\(line)") }
+        let counts = try #require(try theirs.summary()["purchases"] as? [String: Int])
+        #expect(counts["corrected"] == 0 && counts["matched"] ?? 0 > 0, "\(counts)")
+        #expect(try theirs.run("export", "--purchases").output == copy)
+        let verified = try theirs.run("verify")
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `gets the corrections that ours gets, and gives them back`() throws {
         let (ours, theirs) = try places()
         let before = try table(theirs)

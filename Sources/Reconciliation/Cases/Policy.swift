@@ -27,6 +27,8 @@ package struct Policy: Hashable, Sendable {
     ///
     /// Then a history is read from its beginning, because only the whole of it shows what is wrong in them.
     package var keepsPurchases = false
+    /// Whether differences of one-time purchases are corrected, or only reported.
+    package var writesPurchases = true
     /// When a run, or `trueup restored`, noticed last that the tables had been restored: nobody is
     /// writing what they held before that.
     package var restoredAt: Timestamp?

@@ -111,6 +111,7 @@ final class PurchaseComparison: Sendable {
     func correction(
         of kind: FindingKind, by rule: RuleVersion?, policy: Policy
     ) -> PlannedCorrection? {
+        guard policy.writesPurchases else { return nil }
         let rules = rule.map { [AppliedRule(kind: kind, rule: $0)] } ?? []
         switch kind {
         case .purchaseMissing where stored == nil:

@@ -72,6 +72,7 @@ struct RefundStep {
             signed = all.filter { !$0.isSubscription }
             if customer.hasSubscription {
                 outcomes = notRefunded(purchase, among: signed)
+                signed += try await reversed(own, among: signed, from: appStore)
             } else {
                 owner = PurchaseOwner(
                     purchase, signed: all.first { $0.transactionID == id.text })
@@ -99,6 +100,24 @@ struct RefundStep {
         var outcome = RowOutcome(key: purchase.subscription, verdict: nil)
         outcome.purchase = JudgedPurchase(key: purchase.key, verdict: .match)
         return [outcome]
+    }
+
+    /// The stored refunds of a customer that the complete list lacks, as Apple signs them by their own ids: a
+    /// refund that was reversed is not in the list, nor is one of another Apple Account.
+    private func reversed(
+        _ own: [LocalTransaction], among refunds: [SignedTransaction], from appStore: any AppStore
+    ) async throws -> [SignedTransaction] {
+        let listed = Set(refunds.map(\.transactionID))
+        let ids = own.filter {
+            $0.revocationDate != nil && !listed.contains($0.key.transactionID)
+        }.map(\.key.transactionID)
+        let infos = try await appStore.transactionInfos(of: ids, tally: context.tally)
+        return ids.compactMap { id in
+            guard case .answered(let info) = infos[id], info.transactionID == id,
+                !info.isSubscription
+            else { return nil }
+            return info
+        }
     }
 
     /// An outcome for each subscription of a history that no row holds: the next run asks about it, as about

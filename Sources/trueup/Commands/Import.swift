@@ -113,11 +113,12 @@ package struct Import: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        if settings.company.table != nil, !notifications {
+        if settings.company.table != nil, !notifications, !purchases {
             throw CommandFailure(
                 .usage,
                 "The rows are in your own table (store.subscriptions in \(settings.file)), and a run "
-                    + "reads them there. Nothing was imported. Only --notifications can be imported."
+                    + "reads them there. Nothing was imported. Only --notifications and --purchases can be "
+                    + "imported."
             )
         }
         guard !dryRun else {

@@ -246,8 +246,8 @@ extension RunForecast {
         var questions = try Self.questions(
             of: job, policy, apps: only, run: Self.header(of: job, settings, at: now), in: store)
         let asked = settings.identities.filter { only?.contains($0) ?? true }
-        let keepsPurchases = try settings.company.table == nil && store.keepsPurchases()
-        if keepsPurchases, job.history == .always {
+        let keepsPurchases = try store.keepsPurchases()
+        if keepsPurchases, policy.history == .always {
             for app in asked { questions.furtherPages[app] = try await store.historyPages(of: app) }
         }
         if let days = job.purchases.sweepDays, job.steps.contains(.walk), keepsPurchases {

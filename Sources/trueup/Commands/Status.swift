@@ -161,7 +161,10 @@ package struct StatusReport {
 
     /// The stored one-time purchases, and the verdicts of the newest run that counted them.
     private var purchases: String? {
-        let last = overview.runs.first { $0.purchases != nil }
+        // A run between two sweeps checks none.
+        let last =
+            overview.runs.first { $0.purchases?.checked ?? 0 > 0 }
+            ?? overview.runs.first { $0.purchases != nil }
         guard overview.purchases > 0 || last != nil else { return nil }
         guard let last, let counts = last.purchases else {
             return "\(overview.purchases); no run has checked them yet"

@@ -131,8 +131,9 @@ struct RunSession {
         job.policy.keep(as: start.link?.mapping)
         job.keepTimes(to: store.companyPrecision)
         job.policy.kept.leftOut.formUnion(try store.columnsNotStored())
-        // Beside a table of the company's own, trueup's table of purchases is not filled.
-        job.policy.keepsPurchases = try settings.company.table == nil && store.keepsPurchases()
+        job.policy.keepsPurchases = try store.keepsPurchases()
+        // Beside a table of the company's own, trueup's purchases are a copy that the company imports.
+        job.policy.writesPurchases = settings.company.table == nil
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += CompanySettings.remarks(after: company.refresh, by: start.link?.mapping)

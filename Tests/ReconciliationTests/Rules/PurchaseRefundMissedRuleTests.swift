@@ -116,6 +116,18 @@ import Testing
         #expect(told.purchase?.verdict == .discrepancy && inFlight.purchase?.verdict == .undecided)
     }
 
+    @Test func `is reported and not corrected where the purchases are a copy`() {
+        var policy = Sample.policy()
+        policy.writesPurchases = false
+        var refunded = Purchased.refunded("7")
+        refunded.signedDate = Sample.now(minutes: -30)
+        let told = Reconciliation.outcome(
+            ofPurchase: refunded, stored: Purchased.stored(Purchased.signed("7")),
+            app: Sample.app, policy: policy)
+        #expect(told.kinds == [.purchaseRefundMissed] && told.corrections.isEmpty)
+        #expect(told.findings.first?.action == FindingAction.none)
+    }
+
     @Test func `writes nothing to a newer or unreadable row, or to another customer's`() throws {
         let signed = Purchased.refunded("7")
         let bought = Purchased.signed("7")
