@@ -197,7 +197,7 @@ package struct SalesComparison: Sendable {
             note(measure.rawValue, product, day, theirs, count.own, unexplained: 0)
             return .same
         }
-        if gap.size <= count.unchecked { return .undecided }
+        if gap.size <= count.open(gap) { return .undecided }
         let explained = explanations(gap, count, theirs: theirs, day, measure)
         let rest = gap.size - explained.values.reduce(0, +)
         var difference = CompareDifference(
@@ -223,7 +223,7 @@ package struct SalesComparison: Sendable {
             rest -= part
         }
         take(.timeZone, gap.size - (theirs - count.otherZone).size)
-        take(.unchecked, count.unchecked)
+        take(.unchecked, count.open(gap))
         if gap > 0 {
             take(.familyShared, count.familyShared)
             take(.sandbox, count.sandbox)

@@ -58,7 +58,7 @@ package struct SalesCounter: Sendable {
 
     /// The parts of what is counted under a product and a measure.
     private enum Part: Hashable, Sendable {
-        case own, otherZone, familyShared, sandbox, unchecked
+        case own, otherZone, familyShared, sandbox, unchecked, doubtful
     }
 
     private struct Key: Hashable, Sendable {
@@ -96,8 +96,14 @@ package struct SalesCounter: Sendable {
         package var otherZone: Int64 = 0
         package var familyShared: Int64 = 0
         package var sandbox: Int64 = 0
-        /// Rows whose stored statement does not cover the day.
+        /// Rows that may belong to the number and are not in `own`.
         package var unchecked: Int64 = 0
+        /// Rows in `own` that may not belong to the number.
+        package var doubtful: Int64 = 0
+
+        /// By how much Apple's number may differ for want of statements: more of the rows may belong to
+        /// it, or fewer.
+        package func open(_ gap: Int64) -> Int64 { gap > 0 ? unchecked : doubtful }
     }
 
     package func count(_ product: String, _ measure: SalesMeasure, day: Int) -> Count {
@@ -108,7 +114,7 @@ package struct SalesCounter: Sendable {
         }
         return Count(
             own: sum(.own), otherZone: sum(.otherZone), familyShared: sum(.familyShared),
-            sandbox: sum(.sandbox), unchecked: sum(.unchecked))
+            sandbox: sum(.sandbox), unchecked: sum(.unchecked), doubtful: sum(.doubtful))
     }
 
     package mutating func add(_ row: SalesSubscription) {
@@ -226,9 +232,9 @@ package struct SalesCounter: Sendable {
             // The grace period before, if the app has one, is not stored any more.
             let ends = Self.graceDays.map { expired.adding(milliseconds: $0 * Milliseconds.perDay) }
             guard let end = ends.last(where: { $0 <= signed }) else { return }
-            for measure in [SalesMeasure.billingRetry, .gracePeriod] {
-                add(row.productID, measure, .unchecked, clock.days(from: expired, to: end))
-            }
+            let days = clock.days(from: expired, to: end)
+            add(row.productID, .billingRetry, .doubtful, days)
+            add(row.productID, .gracePeriod, .unchecked, days)
         }
     }
 
@@ -245,7 +251,10 @@ package struct SalesCounter: Sendable {
             first = 0
         }
         let days = first..<clock.ends.count
-        for measure in SalesMeasure.allCases { add(row.productID, measure, .unchecked, days) }
+        for measure in SalesMeasure.allCases {
+            add(row.productID, measure, .unchecked, days)
+            if signed != nil { add(row.productID, measure, .doubtful, days) }
+        }
     }
 
     private func hasEnded(_ row: SalesSubscription) -> Bool {

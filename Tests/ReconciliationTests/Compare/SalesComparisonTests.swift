@@ -189,6 +189,26 @@ import Testing
         #expect(old.totals.reasons == [.rowsUnchecked: 1])
     }
 
+    @Test func `finds fewer than signed statements beside rows that no statement covers`() {
+        // Rows without a statement are not counted, so they cannot explain that Apple counts fewer.
+        let unchecked = [Self.row(nil, signed: nil), Self.row(nil), Self.row(nil, status: 3)]
+        let compared = Self.compare(
+            [Self.row([Self.month]), Self.row([Self.month])] + unchecked,
+            [Self.states([.standard: 1])])
+        #expect(compared.differences.map(\.kind) == [.salesActive])
+        #expect(compared.differences.first?.sales?.unexplained == 1)
+        #expect(compared.differences.first?.sales?.explained == [:])
+        // In a billing retry the statement does not say how long the grace period before was.
+        let ended = Period(begin: "2026-10-15T10:00:00Z", end: "2026-11-15T10:00:00Z")
+        let retry = Self.row([ended], status: 3, signed: "2026-11-21T20:00:00Z")
+        let grace = Self.compare([retry], [Self.states([.gracePeriod: 1], on: "2026-11-17")])
+        #expect(grace.differences == [])
+        #expect(grace.totals.reasons == [.rowsUnchecked: 1])
+        let both = Self.compare(
+            [retry], [Self.states([.gracePeriod: 1, .billingRetry: 2], on: "2026-11-17")])
+        #expect(both.differences.map(\.field) == ["billing_retry", "subscriptions"])
+    }
+
     @Test func `keeps totals that tie out`() {
         let unknown = SalesLine(
             report: .subscription, appleID: "3", day: Self.day("2026-11-20"),
