@@ -110,7 +110,8 @@ struct ExplainReport {
 
     private var check: String {
         guard let record = explanation.check else {
-            return "none: no run has checked it, so the next one with the step walk does"
+            return "none: no run that writes has checked it, so the next one with the step walk "
+                + "does"
         }
         let clock =
             record.check.clock.map { "its due time is \($0.rfc3339)" }
