@@ -50,6 +50,29 @@ import Testing
         #expect(expired.status == 2 && expired.renewal["expirationIntent"] as? Int == 2)
     }
 
+    @Test func `begins a new cycle where a shorter period would be over before it is paid`() throws
+    {
+        let client = try SimulatorClient(
+            scenario: """
+                grace_days: 16
+                customers:
+                  - name: anna
+                    life:
+                      - {at: -45d, buy: news.monthly}
+                      - {at: -44d, downgrade: news.weekly}
+                      - {at: -20d, billing_fails: true}
+                      - {at: -2d, billing_recovers: true}
+                """)
+        let periods = try client.history(try client.id("anna"))
+        #expect(periods.count == 2, "\(periods)")
+        let now = try client.now()
+        let last = try #require(
+            periods.first { ($0["productId"] as? String)?.hasSuffix("weekly") ?? false })
+        #expect(last["purchaseDate"] as? Int64 == now - 2 * SimulatorClient.day)
+        #expect(last["expiresDate"] as? Int64 == now + 5 * SimulatorClient.day)
+        #expect(try client.statement(try client.id("anna")).status == 1)
+    }
+
     @Test func `of a family member begins when the sharing does`() throws {
         let client = try SimulatorClient(
             scenario: """

@@ -75,15 +75,22 @@ extension World {
         planPeriod(chain: index)
     }
 
-    /// The failed charge succeeds: in the grace period the billing dates stay, later a new cycle
-    /// begins.
+    /// The failed charge succeeds.
+    ///
+    /// In the grace period the billing dates stay, later a new cycle begins. It also begins where a
+    /// shorter product follows, whose period would be over already.
     mutating func recover(chain index: Int, at moment: Timestamp) {
         guard let current = chains[index].current,
             [.grace, .billingRetry].contains(chains[index].phase)
         else { return }
-        let start = chains[index].phase == .grace ? current.expiresDate : moment
+        let next = nextPurchase(chain: index, isRenewal: true)
+        let kept = pace.end(
+            of: catalogue.period(of: next.product, offer: next.offer), after: current.expiresDate)
+        let staysInCycle = chains[index].phase == .grace && kept > moment
         chains[index].paymentFails = false
-        beginPeriod(chain: index, at: moment, countedFrom: start, isRenewal: true)
+        beginPeriod(
+            chain: index, at: moment, countedFrom: staysInCycle ? current.expiresDate : moment,
+            isRenewal: true)
         stopAfterLastRenewal(chain: index)
         notify(.didRenewBillingRecovery, chain: index, at: moment)
         tellDeferredChoices(chain: index, at: moment)
@@ -105,6 +112,16 @@ extension World {
         notify(.priceIncreaseAccepted, chain: index, at: moment)
     }
 
+    /// The product and offer of the next period; a commitment keeps its product until it is paid.
+    private func nextPurchase(
+        chain index: Int, isRenewal: Bool
+    ) -> (product: UInt16, offer: UInt8) {
+        if isRenewal, let current = chains[index].current, current.owesPayments {
+            return (current.product, 0)
+        }
+        return (chains[index].renewal.nextProduct, chains[index].renewal.nextOffer)
+    }
+
     /// Adds a period and updates status and renewal info.
     ///
     /// `start`: where the period is counted from, if that is not the moment of the charge.
@@ -114,9 +131,7 @@ extension World {
     ) {
         let before = chains[index].current
         let goesOn = isRenewal && before?.owesPayments == true
-        let product =
-            goesOn ? before?.product ?? 0 : chains[index].renewal.nextProduct
-        let offer = goesOn ? 0 : chains[index].renewal.nextOffer
+        let (product, offer) = nextPurchase(chain: index, isRenewal: isRenewal)
         if chains[index].renewal.priceIncrease == .accepted {
             chains[index].renewal.priceIncrease = .none
         }
