@@ -1,8 +1,8 @@
 """A service of the company: one small write to its own table after another, and how long each took.
 
-Usage: writer.py sqlite FILE ROWS | writer.py postgresql CONNECTION ROWS
-Ends when its standard input does, and prints one line of JSON. PostgreSQL is spoken to by libpq itself, so that
-nothing need be installed; there the longest transaction of trueup is looked for, too, every 5 ms.
+Usage: writer.py sqlite FILE ROWS | writer.py postgresql CONNECTION ROWS | writer.py mysql SOCKET ROWS
+Ends when its standard input does, and prints one line of JSON. PostgreSQL and MariaDB are spoken to by their own
+libraries, so that nothing need be installed; in PostgreSQL the longest transaction of trueup is looked for, too, every 5 ms.
 """
 
 import ctypes
@@ -68,10 +68,32 @@ def of_postgresql():
     return write
 
 
+def of_mysql():
+    library = ctypes.CDLL("libmariadb.so.3")
+    library.mysql_init.restype = ctypes.c_void_p
+    library.mysql_init.argtypes = [ctypes.c_void_p]
+    library.mysql_real_connect.restype = ctypes.c_void_p
+    library.mysql_real_connect.argtypes = [
+        ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint,
+        ctypes.c_char_p, ctypes.c_ulong,
+    ]
+    library.mysql_query.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    connection = library.mysql_init(None)
+    if not library.mysql_real_connect(connection, None, b"trueup", None, b"shop", 0, place.encode(), 0):
+        sys.exit("the service could not connect")
+
+    def write(key, note):
+        sql = f"UPDATE subscriptions SET note = '{note}' WHERE original_transaction_id = '{key}'"
+        if library.mysql_query(connection, sql.encode()) != 0:
+            sys.exit("the service could not write")
+
+    return write
+
+
 ended = threading.Event()
 longest = [0.0]
 threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-write = {"sqlite": of_sqlite, "postgresql": of_postgresql}[kind]()
+write = {"sqlite": of_sqlite, "postgresql": of_postgresql, "mysql": of_mysql}[kind]()
 waits = []
 while not (ended.is_set() and waits):
     begun = time.monotonic()

@@ -11,10 +11,10 @@ extension ServerCompany where Server == MySQLServer {
     /// - Parameters:
     ///   - connector: Opens sessions.
     ///   - mapping: How the table is read and written.
-    ///   - books: The books that correct it; `nil` for a look that takes no side.
+    ///   - books: The identity of the books that the corrections belong to.
     ///   - limits: How long a statement may take and wait.
     package convenience init(
-        _ connector: MySQLConnector, mapping: TableMapping, books: LedgerOwner? = nil,
+        _ connector: MySQLConnector, mapping: TableMapping, books: String = "",
         limits: MySQLLimits = MySQLLimits()
     ) {
         self.init(
@@ -28,14 +28,15 @@ extension ServerCompany where Server == MySQLServer {
 package struct MySQLServer: CompanyServer {
     var link: MySQLLink
     let mapping: TableMapping
-    /// The books that correct it; `nil` for a look that takes no side.
-    let books: LedgerOwner?
+    /// Whose entries in the ledger are trueup's: several books may correct one database.
+    let books: String
+    package var fences: [LeaseFence] = []
     /// The number of an entry in the transaction whose COMMIT was not answered.
     private var lost: Int64?
     /// Made once the types of the columns are known.
     private var mapped: MappedStatements?
 
-    init(link: MySQLLink, mapping: TableMapping, books: LedgerOwner?) {
+    init(link: MySQLLink, mapping: TableMapping, books: String) {
         self.link = link
         self.mapping = mapping
         self.books = books
@@ -100,6 +101,9 @@ package struct MySQLServer: CompanyServer {
             throw MySQLFailure(.readOnly, words: "read_only is on")
         }
         try session.execute("START TRANSACTION")
+        for fence in fences where try !fence.isHeld(in: session) {
+            throw MySQLFailure(.fenced, words: fence.description)
+        }
         link.isAnswered()
     }
 
@@ -124,14 +128,17 @@ package struct MySQLServer: CompanyServer {
     /// It had written its entries before: until it ends, no other transaction gets their lock.
     package mutating func isLostOneOver() throws(StoreError) -> Bool {
         guard let lost else { return true }
+        let books = books
         let isOver = try link.perform("looking for the end of a transaction") {
             session throws(MySQLFailure) in
             try session.execute("START TRANSACTION")
             defer { try? session.execute("ROLLBACK") }
             do throws(MySQLFailure) {
                 _ = try session.run(
-                    "SELECT entry FROM \(MySQLLedger.entries) WHERE entry = ? FOR UPDATE",
-                    [.integer(lost)])
+                    """
+                    SELECT entry FROM \(OurTable.ledger.name)
+                    WHERE books = ? AND entry = ? FOR UPDATE
+                    """, [.text(books), .integer(lost)])
                 return true
             } catch {
                 guard error.meaning == .locked else { throw error }
@@ -214,26 +221,18 @@ package struct MySQLServer: CompanyServer {
     }
 
     package mutating func prepareLedger(mayWrite: Bool) throws(StoreError) {
-        try refuseOtherBooks()
         guard mayWrite else { return }
-        let facts = try serverFacts()
-        if let obstacle = facts.obstacleToWriting {
-            throw .unavailable(
-                "The server of \(place): \(obstacle). Nothing was read or written. Then run the "
-                    + "job again.")
-        }
-        let ofEngine = try obstacleOfEngine()
-        if let obstacle = facts.obstacleOfLog ?? ofEngine {
+        try link.makeOurTables()
+        if let obstacle = try obstacleOfEngine() {
             throw .schema("The server of \(place): \(obstacle). Nothing was read or written.")
         }
-        try makeLedger()
     }
 
     package mutating func obstacleToLedger() throws(StoreError) -> String? {
         let facts = try serverFacts()
         if let obstacle = facts.obstacleToWriting ?? facts.obstacleOfLog { return obstacle }
         if let obstacle = try obstacleOfEngine() { return obstacle }
-        if let obstacle = try obstacleToMakingLedger() { return obstacle }
+        if let obstacle = try obstacleToOurTables() { return obstacle }
         return try obstacle(toTrying: try statements().trials + entitlementTrials)
     }
 
@@ -249,7 +248,7 @@ package struct MySQLServer: CompanyServer {
     }
 
     /// Rights that are listed are no proof, where the server may only be read.
-    private mutating func obstacle(toTrying statements: [String]) throws(StoreError) -> String? {
+    mutating func obstacle(toTrying statements: [String]) throws(StoreError) -> String? {
         try link.perform("trying the rights") { session throws(MySQLFailure) in
             try session.execute("START TRANSACTION")
             defer { try? session.execute("ROLLBACK") }

@@ -70,11 +70,13 @@ struct MySQLLink: Sendable {
     /// How often something was done again.
     private(set) var repetitions = 0
 
-    init(_ connector: MySQLConnector, limits: MySQLLimits) {
+    init(
+        _ connector: MySQLConnector, limits: MySQLLimits,
+        pauses: [UInt32] = Reconnection.pausesOfRun
+    ) {
         self.connector = connector
         self.limits = limits
-        reconnection = Reconnection(
-            pauses: Reconnection.pausesOfRun, patience: connector.patience)
+        reconnection = Reconnection(pauses: pauses, patience: connector.patience)
     }
 
     /// The session, connected again where the last one was lost.

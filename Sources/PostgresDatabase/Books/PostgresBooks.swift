@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ServerConnections
 package import Subscriptions
 import Synchronization
 
@@ -30,7 +31,7 @@ package final class PostgresBooks: Sendable {
     package init(
         _ connector: PostgresConnector, schema: BooksSchema, name: String, holder: String,
         machine: String,
-        lifetimeMilliseconds: Int64 = AppLeases.lifetimeMilliseconds,
+        lifetimeMilliseconds: Int64 = LeaseFence.lifetimeMilliseconds,
         limits: SessionLimits = SessionLimits()
     ) {
         keeper = Mutex(SessionKeeper(connector, limits: limits, about: .books))

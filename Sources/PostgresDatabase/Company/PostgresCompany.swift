@@ -19,11 +19,6 @@ extension ServerCompany where Server == PostgresServer {
                 keeper: SessionKeeper(connector, limits: limits), mapping: mapping, books: books),
             mapping: mapping)
     }
-
-    /// The leases that every transaction that writes from now on must still hold.
-    ///
-    /// - Parameter fences: One for each app of the run.
-    package func hold(_ fences: [LeaseFence]) { configure { $0.fences = fences } }
 }
 
 /// A server of PostgreSQL, with trueup's ledger in a schema of its own.
@@ -36,7 +31,7 @@ package struct PostgresServer: CompanyServer {
     private let members: JSONMembers
     /// Whose entries in the ledger are trueup's: several books may correct one database.
     private let books: String
-    var fences: [LeaseFence] = []
+    package var fences: [LeaseFence] = []
     /// The server's name of the last transaction, by which its end is known after a lost connection.
     private var transaction: String?
     /// The transaction whose COMMIT was not answered.

@@ -1,35 +1,23 @@
+import ServerConnections
 package import Subscriptions
 import Synchronization
 
-/// The runs of all workers on a database, in a table of trueup's: a line a run.
-///
-/// So any worker can tell of a run of all. The proof of a run stays its own report. Calls block.
-package final class SharedRuns: Sendable {
+/// The runs of all workers, in `trueup.runs`.
+package final class SharedRuns: RunTable {
     private let session: SharedSession
 
     package init(_ session: SharedSession) { self.session = session }
 
-    /// Makes the table, where it is not there.
-    ///
-    /// - Throws: `StoreError` where it cannot be made.
     package func prepare() throws(StoreError) {
         try session.keeper.withLock { keeper throws(StoreError) in try keeper.bringUpToDate() }
     }
 
-    /// Whether the table is there and may be written at present.
-    ///
-    /// - Returns: `false` before the first job that writes, and for a user who may only read.
-    /// - Throws: `StoreError` when it cannot be learned.
     package func mayBeUsed() throws(StoreError) -> Bool {
         try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.mayUse("runs", for: ["SELECT", "INSERT", "UPDATE", "DELETE"])
         }
     }
 
-    /// Notes a run as it begins, and again with what it came to.
-    ///
-    /// - Parameter run: In place of what was noted of it before.
-    /// - Throws: `StoreError` when it cannot be noted.
     package func keep(_ run: WorkerRun) throws(StoreError) {
         try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.write("noting a run for all workers") { session throws(ServerFailure) in
@@ -38,12 +26,6 @@ package final class SharedRuns: Sendable {
         }
     }
 
-    /// Forgets runs of one worker's books.
-    ///
-    /// - Parameters:
-    ///   - books: Whose.
-    ///   - time: Those that began before it.
-    /// - Throws: `StoreError` when they cannot be forgotten.
     package func forget(of books: String, before time: Timestamp) throws(StoreError) {
         try session.keeper.withLock { keeper throws(StoreError) in
             try keeper.write("forgetting runs") { session throws(ServerFailure) in
@@ -54,13 +36,6 @@ package final class SharedRuns: Sendable {
         }
     }
 
-    /// The runs that began in a span of time, oldest first.
-    ///
-    /// - Parameters:
-    ///   - first: The first moment.
-    ///   - end: The moment after the last.
-    /// - Returns: None where there is no table yet, or the user may not read it.
-    /// - Throws: `StoreError` when they cannot be read.
     package func runs(
         from first: Timestamp, before end: Timestamp
     ) throws(StoreError) -> [WorkerRun] {
@@ -72,11 +47,6 @@ package final class SharedRuns: Sendable {
             """, [String(first.unixMilliseconds), String(end.unixMilliseconds)])
     }
 
-    /// The last run of each worker, job and set of apps, newest first.
-    ///
-    /// - Parameter limit: How many at most.
-    /// - Returns: None where there is no table yet, or the user may not read it.
-    /// - Throws: `StoreError` when they cannot be read.
     package func lastRuns(limit: Int) throws(StoreError) -> [WorkerRun] {
         try read(
             """
@@ -99,8 +69,8 @@ package final class SharedRuns: Sendable {
     }
 }
 
-/// How a run is in `trueup.runs`.
-enum WorkerRunText {
+/// The statements for `trueup.runs`.
+extension WorkerRunText {
     static func time(_ parameter: String) -> String {
         "to_timestamp(\(parameter)::bigint / 1000.0)"
     }
@@ -157,7 +127,7 @@ enum WorkerRunText {
         ])
     }
 
-    /// In the order in which `run` takes them; what is nested comes as lines of words.
+    /// In the order in which `run` takes them.
     static let columns = """
         books, run_id, worker, apps, job, mode, \(milliseconds("started")),
             \(milliseconds("ended")), outcome, headline, report, matched, discrepant, filled,
@@ -167,62 +137,4 @@ enum WorkerRunText {
             (SELECT string_agg(concat_ws(' ', m ->> 'direction', m ->> 'amount_milliunits',
                 m ->> 'findings', m ->> 'currency'), E'\\n') FROM jsonb_array_elements(money) AS m)
         """
-
-    /// `nil` for a row that another version wrote in a way that this one does not know.
-    static func run(_ row: [String?]) -> WorkerRun? {
-        guard row.count == 20, let books = row[0], let runID = row[1], let worker = row[2],
-            let apps = row[3], let job = row[4], let mode = row[5].flatMap(RunMode.init),
-            let started = timestamp(row[6])
-        else { return nil }
-        var totals = RunTotals()
-        totals.matched = number(row[11]) ?? 0
-        totals.discrepant = number(row[12]) ?? 0
-        totals.filled = number(row[13]) ?? 0
-        for (name, count) in counts(row[14]) {
-            guard let reason = UndecidedReason(rawValue: name) else { continue }
-            totals.undecided[reason] = count
-        }
-        for (name, count) in counts(row[15]) {
-            guard let reason = ExclusionReason(rawValue: name) else { continue }
-            totals.excluded[reason] = count
-        }
-        var figures: RunSums?
-        if let corrected = number(row[16]), let open = number(row[17]), let new = number(row[18]) {
-            figures = RunSums(
-                corrected: corrected, open: open, new: new, money: lines(row[19]).compactMap(money))
-        }
-        return WorkerRun(
-            books: books, worker: worker, apps: apps.split(separator: " ").map(String.init),
-            listing: RunListing(
-                runID: runID, job: job, mode: mode, started: started, ended: timestamp(row[7]),
-                exitStatus: row[8].flatMap(ExitStatus.init), totals: totals),
-            headline: row[9], report: row[10], figures: figures)
-    }
-
-    private static func number(_ text: String?) -> Int? { text.flatMap { Int($0) } }
-
-    private static func timestamp(_ text: String?) -> Timestamp? {
-        text.flatMap { Int64($0) }.map(Timestamp.init(unixMilliseconds:))
-    }
-
-    private static func lines(_ text: String?) -> [Substring] {
-        (text ?? "").split(separator: "\n")
-    }
-
-    private static func counts(_ text: String?) -> [(String, Int)] {
-        lines(text).compactMap { line in
-            let words = line.split(separator: " ")
-            guard words.count == 2, let count = Int(words[1]) else { return nil }
-            return (String(words[0]), count)
-        }
-    }
-
-    private static func money(_ line: Substring) -> MoneyTotal? {
-        let words = line.split(separator: " ", maxSplits: 3)
-        guard words.count == 4, let direction = Direction(rawValue: String(words[0])),
-            let amount = Int64(words[1]), let findings = Int(words[2])
-        else { return nil }
-        return MoneyTotal(
-            currency: String(words[3]), direction: direction, amount: amount, findings: findings)
-    }
 }

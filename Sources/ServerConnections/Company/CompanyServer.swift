@@ -15,6 +15,8 @@ package protocol CompanyServer: Sendable {
     /// How often something was done again, because another transaction or the server was in the way.
     var repetitions: Int { get }
     static var rules: CompanyServerRules { get }
+    /// The leases that every transaction which begins must still hold: one for each app of the run.
+    var fences: [LeaseFence] { get set }
 
     /// The statements for the mapped table; known from the types of its columns where they decide.
     mutating func statements() throws(StoreError) -> MappedStatements

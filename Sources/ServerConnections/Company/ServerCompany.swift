@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Reads and writes are short, and nothing is kept between them but the session: a pooler or a
 /// fail-over may be between.
-package final class ServerCompany<Server: CompanyServer>: Sendable {
+package final class ServerCompany<Server: CompanyServer>: LeasedCompany {
     package let mapping: TableMapping
     /// The statements for the table of entitlements; `nil` where none is kept.
     let entitlementStatements: EntitlementStatements?
@@ -37,6 +37,9 @@ package final class ServerCompany<Server: CompanyServer>: Sendable {
 
     /// Changes how the server is worked with from now on.
     package func configure(_ body: (inout Server) -> Void) { state.withLock { body(&$0.server) } }
+
+    /// Lets every transaction that writes from now on hold these leases: one for each app of the run.
+    package func hold(_ fences: [LeaseFence]) { configure { $0.fences = fences } }
 
     /// Works with the server while no transaction is open.
     private func withServer<Value: Sendable>(

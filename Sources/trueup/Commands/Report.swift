@@ -14,7 +14,7 @@ package struct Report: Verb {
             SHA256SUMS. A payload that was erased since then shows as a tombstone.
 
             "trueup report night DATE" shows the runs that began on one UTC day, one line for each, and \
-            their sums. If several workers share a PostgreSQL database, it shows the runs of all of \
+            their sums. If several workers share a database server, it shows the runs of all of \
             them. With --reports it reads the summary.json files of those report folders instead.
 
             "trueup report diff RUN RUN" compares the findings of two runs: + is listed by the second \

@@ -1,9 +1,9 @@
 import AppStoreServerAPI
 import HTTPTransport
 import JSONWebSignature
-import PostgresDatabase
 import ReconciliationRun
 import Reports
+import ServerConnections
 import SubscriptionStore
 import Subscriptions
 

@@ -1,6 +1,7 @@
 import PostgresDatabase
 import Reconciliation
 import ReportAudit
+import ServerConnections
 import SubscriptionStore
 import Subscriptions
 
@@ -160,7 +161,7 @@ struct Books {
         guard let server else { return }
         while !Task.isCancelled {
             do {
-                try await Task.sleep(for: .milliseconds(AppLeases.lifetimeMilliseconds / 3))
+                try await Task.sleep(for: .milliseconds(LeaseFence.lifetimeMilliseconds / 3))
             } catch {
                 return
             }

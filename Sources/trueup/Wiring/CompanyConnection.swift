@@ -50,8 +50,8 @@ enum CompanyConnection {
             MySQLCompany(
                 try .libmariadb(address), mapping: mapping,
                 books: try path.map { path throws(StoreError) in
-                    LedgerOwner(identity: try identity(ofBooksAt: path), path: path)
-                })
+                    try identity(ofBooksAt: path)
+                } ?? "")
         case .program(let command): try ProgramCompany(command)
         }
     }
@@ -155,9 +155,9 @@ struct CompanyStart {
     /// - Throws: `StoreError.busy` where another worker is at one of the apps: as with the lock, that
     ///   is its run then.
     init(for run: PreparedRun, holder: String) throws(StoreError) {
-        let session: SharedSession?
+        let session: SharedDatabase?
         do throws(StoreError) {
-            session = try WorkerRuns.session(with: run.settings.company)
+            session = try SharedDatabase(of: run.settings.company)
             link = try CompanyConnection.link(
                 run.settings.company, booksAt: run.settings.databasePath,
                 writes: run.job.mode == .apply)

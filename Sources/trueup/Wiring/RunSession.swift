@@ -4,10 +4,10 @@ import EventDelivery
 import FoundationEssentials
 import Glibc
 import Logging
-import PostgresDatabase
 import Reconciliation
 import ReconciliationRun
 import Reports
+import ServerConnections
 import SubscriptionStore
 import Subscriptions
 

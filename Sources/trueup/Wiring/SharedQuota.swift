@@ -1,5 +1,5 @@
 package import AppStoreServerAPI
-import PostgresDatabase
+import ServerConnections
 import SubscriptionStore
 package import Subscriptions
 import Synchronization

@@ -1,13 +1,73 @@
 import AppStoreServerAPI
+import MySQLDatabase
 import PostgresDatabase
 import ReconciliationRun
 import Reports
+import ServerConnections
 import SubscriptionStore
 import Subscriptions
 
+/// A session with a company's database that several workers share.
+enum SharedDatabase {
+    case postgresql(SharedSession)
+    case mysql(MySQLSharedSession)
+
+    /// Opens nothing where workers share nothing.
+    ///
+    /// - Parameter company: What the settings say of it.
+    /// - Throws: `StoreError` where this build has no such database.
+    init?(of company: CompanySettings) throws(StoreError) {
+        guard company.table != nil, let source = company.source else { return nil }
+        switch source {
+        case .postgresql(let address): self = .postgresql(SharedSession(try .libpq(address)))
+        case .mysql(let address): self = .mysql(MySQLSharedSession(try .libmariadb(address)))
+        case .sqlite, .program: return nil
+        }
+    }
+
+    func leases(of holder: LeaseHolder) -> any LeaseTable {
+        switch self {
+        case .postgresql(let session): AppLeases(session, holder)
+        case .mysql(let session): MySQLLeases(session, holder)
+        }
+    }
+
+    var runs: any RunTable {
+        switch self {
+        case .postgresql(let session): SharedRuns(session)
+        case .mysql(let session): MySQLRuns(session)
+        }
+    }
+
+    /// The calls to Apple, in a session of their own.
+    ///
+    /// - Parameter company: What the settings say of the database.
+    /// - Returns: The calls and the tables that they need, for messages; `nil` where workers share
+    ///   nothing.
+    /// - Throws: `StoreError` where this build has no such database.
+    static func calls(
+        of company: CompanySettings
+    ) throws(StoreError) -> (calls: SharedCalls, tables: String)? {
+        guard company.table != nil, let source = company.source else { return nil }
+        switch source {
+        case .postgresql(let address):
+            return (
+                SharedCalls(try .libpq(address)),
+                "\(address) has no tables trueup.calls and trueup.refusals"
+            )
+        case .mysql(let address):
+            return (
+                SharedCalls(try .libmariadb(address)),
+                "\(address) has no tables trueup_calls and trueup_refusals"
+            )
+        case .sqlite, .program: return nil
+        }
+    }
+}
+
 /// The leases of a run that writes to a database which several workers share, with its heartbeat.
 struct WorkerLeases: Sendable {
-    private let leases: AppLeases
+    private let leases: any LeaseTable
     private let fences: [LeaseFence]
 
     /// Takes one lease for each app of the run; every transaction that writes then checks them.
@@ -20,16 +80,17 @@ struct WorkerLeases: Sendable {
     /// - Returns: `nil` where there is nothing to share.
     /// - Throws: `StoreError.busy` where another worker is at one of the apps.
     static func take(
-        for run: PreparedRun, over link: CompanyLink?, _ session: SharedSession?, holder: String
+        for run: PreparedRun, over link: CompanyLink?, _ session: SharedDatabase?, holder: String
     ) throws(StoreError) -> WorkerLeases? {
-        guard run.job.mode == .apply, let company = link?.database as? PostgresCompany, let session
+        guard run.job.mode == .apply, let company = link?.database as? any LeasedCompany,
+            let session
         else { return nil }
-        let leases = AppLeases(
-            session,
-            books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath),
-            holder: holder,
-            place: RunningUser.host + ":"
-                + FileSystemFacts.realPath(run.settings.databasePath))
+        let leases = session.leases(
+            of: LeaseHolder(
+                books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath),
+                name: holder,
+                place: RunningUser.host + ":"
+                    + FileSystemFacts.realPath(run.settings.databasePath)))
         let fences = try leases.take(run.apps, job: run.header.job)
         company.hold(fences)
         return WorkerLeases(leases: leases, fences: fences)
@@ -42,7 +103,7 @@ struct WorkerLeases: Sendable {
     func renewUntilCancelled() async {
         while !Task.isCancelled {
             do {
-                try await Task.sleep(for: .milliseconds(AppLeases.lifetimeMilliseconds / 3))
+                try await Task.sleep(for: .milliseconds(LeaseFence.lifetimeMilliseconds / 3))
             } catch {
                 return
             }
@@ -137,21 +198,19 @@ struct WorkerCalls {
     /// No other worker shares them.
     init() {}
 
-    /// - Parameter run: One that asks Apple; only PostgreSQL is shared by workers.
+    /// - Parameter run: One that asks Apple.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
     init(for run: PreparedRun) throws(StoreError) {
-        guard !run.askedApps.isEmpty, run.settings.company.table != nil,
-            case .postgresql(let address) = run.settings.company.source
+        guard !run.askedApps.isEmpty,
+            let (calls, lacking) = try SharedDatabase.calls(of: run.settings.company)
         else { return }
-        let calls = SharedCalls(try .libpq(address))
         if run.job.mode == .apply {
             try calls.prepare()
         } else if try !calls.mayBeUsed() {
             // A run that only looks makes nothing in a company's database.
             remark =
-                "The calls of this check are counted in its own database alone: \(address) has no tables "
-                + "trueup.calls and trueup.refusals that it may write. The first job that writes "
-                + "makes them."
+                "The calls of this check are counted in its own database alone: \(lacking) that it may "
+                + "write. The first job that writes makes them."
             return
         }
         shared = calls
@@ -162,7 +221,7 @@ struct WorkerCalls {
 ///
 /// That note is not proof and fails no run that has begun: its report is.
 struct WorkerRuns: Sendable {
-    private let runs: SharedRuns
+    private let runs: any RunTable
     private let books: String
 
     /// - Parameters:
@@ -172,9 +231,9 @@ struct WorkerRuns: Sendable {
     /// - Returns: `nil` where the workers share nothing.
     /// - Throws: `StoreError` where the table cannot be made or the server not reached.
     static func open(
-        for run: PreparedRun, over session: SharedSession?
+        for run: PreparedRun, over session: SharedDatabase?
     ) throws(StoreError) -> WorkerRuns? {
-        guard let runs = session.map(SharedRuns.init) else { return nil }
+        guard let runs = session?.runs else { return nil }
         if run.job.mode == .apply {
             try runs.prepare()
         } else if try !runs.mayBeUsed() {
@@ -183,14 +242,6 @@ struct WorkerRuns: Sendable {
         return WorkerRuns(
             runs: runs,
             books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath))
-    }
-
-    /// Only PostgreSQL is shared by workers.
-    static func session(with company: CompanySettings) throws(StoreError) -> SharedSession? {
-        guard company.table != nil, case .postgresql(let address) = company.source else {
-            return nil
-        }
-        return SharedSession(try .libpq(address))
     }
 
     /// Notes that a run has begun; without an end it counts as running, or killed.
@@ -254,13 +305,13 @@ struct OtherWorkers: Sendable {
 
     private static func read(
         _ settings: Settings, besides books: String,
-        _ body: @escaping @Sendable (SharedRuns) throws(StoreError) -> [WorkerRun]
+        _ body: @escaping @Sendable (any RunTable) throws(StoreError) -> [WorkerRun]
     ) async -> OtherWorkers {
         let company = settings.company
         do {
             let runs = try await onBackgroundThread { () -> [WorkerRun] in
-                guard let session = try WorkerRuns.session(with: company) else { return [] }
-                return try body(SharedRuns(session))
+                guard let session = try SharedDatabase(of: company) else { return [] }
+                return try body(session.runs)
             }
             return OtherWorkers(runs: runs.filter { $0.books != books })
         } catch {

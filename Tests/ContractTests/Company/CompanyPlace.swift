@@ -89,7 +89,7 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
                 try service.write { try $0.execute(sql: sql) }
             }
         case .postgresql: return try inPostgreSQL(folder)
-        case .mysql: return try inMySQL(folder, books)
+        case .mysql: return try inMySQL(folder)
         }
     }
 
@@ -109,7 +109,7 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
         #endif
     }
 
-    private func inMySQL(_ folder: TemporaryFolder, _ books: LedgerOwner) throws -> ContractTable {
+    private func inMySQL(_ folder: TemporaryFolder) throws -> ContractTable {
         #if MySQL
             let server = try Self.server.get()
             let database = "contract\(Self.databases.add(1, ordering: .relaxed).newValue)"
@@ -119,7 +119,7 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
             try service.execute(Self.definition)
             return ContractTable(
                 company: MySQLCompany(
-                    try .libmariadb(address), mapping: Self.mapping, books: books),
+                    try .libmariadb(address), mapping: Self.mapping, books: "contract"),
                 folder: folder
             ) { sql in try service.execute(sql) }
         #else
@@ -130,7 +130,7 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
     private struct NotBuilt: Error {}
 
     #if MySQL
-        private static let server = Result { try OwnMariaDB() }
+        static let server = Result { try OwnMariaDB() }
         private static let databases = Atomic<Int>(0)
     #endif
 
@@ -141,7 +141,7 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
     }()
 
     /// Read alike by all; the columns are those of the example of a store program.
-    private static let definition = """
+    static let definition = """
         CREATE TABLE subscriptions (
             bundle_id VARCHAR(60) NOT NULL, environment VARCHAR(20) NOT NULL,
             original_transaction_id VARCHAR(60) NOT NULL, status INT CHECK (status <> 99),

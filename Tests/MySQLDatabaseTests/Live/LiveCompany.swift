@@ -79,7 +79,7 @@
                 mapping: mapping, books: Self.books, limits: limits)
         }
 
-        static let books = LedgerOwner(identity: "these books", path: "/books.sqlite")
+        static let books = "these books"
 
         static func address(_ database: String, user: String = "trueup") throws -> MySQLAddress {
             try MySQLAddress(url: server.get().url(database: database, user: user))

@@ -136,10 +136,18 @@
             #expect {
                 try company().check(mayWrite: true)
             } throws: { ($0 as? StoreError)?.exitStatus == .config }
-            for table in ["trueup_corrections", "trueup_books"] {
+            try live.sql(
+                """
+                GRANT CREATE, SELECT, INSERT ON \(live.database).trueup_corrections TO \(user)@localhost
+                """)
+            let others = ["books", "leases", "calls", "refusals", "runs"].map { "trueup_\($0)" }
+            for table in others {
+                #expect(try company().obstacleToLedger()?.contains(table) == true)
                 try live.sql(
-                    "GRANT CREATE, SELECT, INSERT ON \(live.database).\(table) TO \(user)@localhost"
-                )
+                    """
+                    GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON \(live.database).\(table)
+                    TO \(user)@localhost
+                    """)
             }
             #expect(try company().obstacleToLedger() == nil)
             let last = try company()
@@ -150,6 +158,9 @@
             try last.append(LiveCompany.entry(1))
             #expect(try last.commit() == .committed)
             #expect(try last.obstacleToLedger() == nil)
+            // Of a table that is there, too.
+            try live.sql("REVOKE UPDATE ON \(live.database).trueup_leases FROM \(user)@localhost")
+            #expect(try company().obstacleToLedger()?.contains("trueup_leases") == true)
             // Withdrawn during the run; the rights of a session are looked at for each statement.
             let next = try #require(try last.row(LiveCompany.key(2)))
             try last.begin()

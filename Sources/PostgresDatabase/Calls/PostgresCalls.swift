@@ -1,13 +1,55 @@
+package import ServerConnections
 import Subscriptions
 
+extension SharedCalls {
+    /// - Parameters:
+    ///   - connector: Opens sessions; bookings need one of their own.
+    ///   - limits: How long a statement may take and wait.
+    package convenience init(
+        _ connector: PostgresConnector, limits: SessionLimits = SessionLimits()
+    ) {
+        self.init(PostgresCalls(keeper: SessionKeeper(connector, limits: limits)))
+    }
+}
+
+/// The tables `trueup.calls` and `trueup.refusals`.
+struct PostgresCalls: CallTables {
+    var keeper: SessionKeeper
+
+    mutating func prepare() throws(StoreError) { try keeper.bringUpToDate() }
+
+    mutating func mayBeUsed() throws(StoreError) -> Bool {
+        for table in ["calls", "refusals"] {
+            let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"]
+            guard try keeper.mayUse(table, for: rights) else { return false }
+        }
+        return true
+    }
+
+    mutating func read<Value: Sendable>(
+        _ doing: String, of account: QuotaAccount,
+        _ body: (PostgresCallBooks) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        try keeper.read(doing) { session throws(ServerFailure) in
+            try body(PostgresCallBooks(session: session, account: account))
+        }
+    }
+
+    mutating func write<Value: Sendable>(
+        _ doing: String, of account: QuotaAccount,
+        _ body: (PostgresCallBooks) throws(ServerFailure) -> Value
+    ) throws(StoreError) -> Value {
+        try keeper.write(doing) { session throws(ServerFailure) in
+            try body(PostgresCallBooks(session: session, account: account))
+        }
+    }
+}
+
 /// The booked calls of one account, within a transaction.
-struct CallBooks {
+struct PostgresCallBooks: CallBooks {
     let session: any ServerSession
     let account: QuotaAccount
 
-    /// Keeps every other worker from reserving calls for this account until the transaction ends.
-    ///
-    /// - Returns: The server's clock then.
     func hold() throws(ServerFailure) -> Timestamp {
         let clock = try session.run(
             """
@@ -24,36 +66,26 @@ struct CallBooks {
         return Timestamp(unixMilliseconds: milliseconds)
     }
 
-    /// The bucket in which a grant is entered: that in which its last call may be made.
-    ///
-    /// A grant is used within a bucket of the caller's clock, so for up to a bucket's length from
-    /// now.
-    static func bucket(ofGrantAt clock: Timestamp) -> Int64 {
-        QuotaWindow.bucket(of: clock.adding(milliseconds: QuotaWindow.bucketSeconds * 1000))
+    func forget(before first: Int64, after last: Int64) throws(ServerFailure) -> [QuotaWindow
+        .Bucket]
+    {
+        Self.buckets(
+            try session.run(
+                """
+                DELETE FROM trueup.calls WHERE \(Self.condition) AND (second < $4 OR second > $5)
+                RETURNING second, calls
+                """, parameters + [String(first), String(last)]
+            ).rows)
     }
 
-    /// Forgets what no longer counts, and reads the rest.
-    ///
-    /// What lies further than an hour in the future was booked before the server's clock was set
-    /// back: it counts from now on.
-    func window(at clock: Timestamp) throws(ServerFailure) -> QuotaWindow {
-        let first = QuotaWindow.firstCounted(at: clock)
-        let last = QuotaWindow.lastExpected(at: clock)
-        let forgotten = try session.run(
-            """
-            DELETE FROM trueup.calls WHERE \(Self.condition) AND (second < $4 OR second > $5)
-            RETURNING second, calls
-            """, parameters + [String(first), String(last)])
-        let misplaced = Self.buckets(forgotten).filter { $0.start > last }
-            .reduce(0) { $0.addingReportingOverflow($1.calls).partialValue }
-        if misplaced > 0 { try enter(misplaced, at: QuotaWindow.bucket(of: clock)) }
-        let booked = try session.run(
-            "SELECT second, calls FROM trueup.calls WHERE \(Self.condition)", parameters)
-        return QuotaWindow(Self.buckets(booked), at: clock)
+    func buckets() throws(ServerFailure) -> [QuotaWindow.Bucket] {
+        Self.buckets(
+            try session.run(
+                "SELECT second, calls FROM trueup.calls WHERE \(Self.condition)", parameters
+            ).rows)
     }
 
-    /// The 429 that still holds, whichever worker was answered it.
-    func refusal(at clock: Timestamp) throws(ServerFailure) -> QuotaRefusal? {
+    func refusal() throws(ServerFailure) -> QuotaRefusal? {
         let row = try session.run(
             """
             SELECT round(extract(epoch FROM resumes_at) * 1000)::bigint, rate_share
@@ -63,23 +95,20 @@ struct CallBooks {
         guard let row, row.count == 2, let resumption = row[0].flatMap({ Int64($0) }),
             let share = row[1].flatMap({ Double($0) })
         else { return nil }
-        let refusal = QuotaRefusal(
+        return QuotaRefusal(
             resumesAt: Timestamp(unixMilliseconds: resumption), rateShare: share)
-        return refusal.holds(at: clock) ? refusal : nil
     }
 
-    /// Keeps a 429 in place of an earlier one.
-    func keep(_ refusal: QuotaRefusal, forMilliseconds wait: Int64) throws(ServerFailure) {
+    func keep(_ refusal: QuotaRefusal, until end: Timestamp) throws(ServerFailure) {
         _ = try session.run(
             """
             INSERT INTO trueup.refusals (bundle_id, environment, endpoint, resumes_at, rate_share)
-            VALUES ($1, $2, $3, clock_timestamp() + $4::bigint * interval '1 millisecond', $5)
+            VALUES ($1, $2, $3, to_timestamp($4::bigint / 1000.0), $5)
             ON CONFLICT (bundle_id, environment, endpoint)
                 DO UPDATE SET resumes_at = excluded.resumes_at, rate_share = excluded.rate_share
-            """, parameters + [String(wait), String(refusal.rateShare)])
+            """, parameters + [String(end.unixMilliseconds), String(refusal.rateShare)])
     }
 
-    /// Counts the calls of the last hour without waiting, forgetting or moving any of them.
     func used() throws(ServerFailure) -> Int {
         let rows = try session.run(
             """
@@ -90,14 +119,7 @@ struct CallBooks {
         return rows.first.flatMap { Int64($0) }.map { Int(clamping: max(0, $0)) } ?? 0
     }
 
-    /// How far back a bucket counts, seen from any moment.
-    private static let countedSeconds: Int64 = {
-        let moment = Timestamp(unixMilliseconds: 0)
-        return -QuotaWindow.firstCounted(at: moment)
-    }()
-
     func enter(_ calls: Int, at second: Int64) throws(ServerFailure) {
-        guard calls > 0 else { return }
         _ = try session.run(
             """
             INSERT INTO trueup.calls AS c (bundle_id, environment, endpoint, second, calls)
@@ -107,7 +129,6 @@ struct CallBooks {
             """, parameters + [String(second), String(calls)])
     }
 
-    /// Never below zero: the bucket may have been forgotten, or moved, since.
     func takeBack(_ unused: QuotaWindow.Bucket) throws(ServerFailure) {
         _ = try session.run(
             """
@@ -120,15 +141,5 @@ struct CallBooks {
 
     private var parameters: [String?] {
         [account.app.bundleID, account.app.environment.rawValue, account.endpoint]
-    }
-
-    private static func buckets(_ rows: ServerRows) -> [QuotaWindow.Bucket] {
-        rows.rows.compactMap { row in
-            guard row.count == 2, let start = row[0].flatMap({ Int64($0) }),
-                let calls = row[1].flatMap({ Int64($0) })
-            else { return nil }
-            return QuotaWindow.Bucket(
-                start: start, calls: Int(clamping: min(max(0, calls), 1_000_000_000)))
-        }
     }
 }

@@ -1,0 +1,135 @@
+package import ServerConnections
+import Subscriptions
+
+extension SharedCalls {
+    /// - Parameters:
+    ///   - connector: Opens sessions; bookings need one of their own.
+    ///   - limits: How long a statement may take and wait.
+    package convenience init(_ connector: MySQLConnector, limits: MySQLLimits = MySQLLimits()) {
+        self.init(MySQLCalls(link: MySQLLink(connector, limits: limits)))
+    }
+}
+
+/// The tables `trueup_calls` and `trueup_refusals`.
+struct MySQLCalls: CallTables {
+    var link: MySQLLink
+
+    mutating func prepare() throws(StoreError) { try link.makeOurTables() }
+
+    mutating func mayBeUsed() throws(StoreError) -> Bool {
+        try link.mayUse([OurTable.calls, OurTable.refusals])
+    }
+
+    mutating func read<Value: Sendable>(
+        _ doing: String, of account: QuotaAccount,
+        _ body: (MySQLCallBooks) throws(MySQLFailure) -> Value
+    ) throws(StoreError) -> Value {
+        try link.perform(doing) { session throws(MySQLFailure) in
+            try body(MySQLCallBooks(session: session, account: account))
+        }
+    }
+
+    mutating func write<Value: Sendable>(
+        _ doing: String, of account: QuotaAccount,
+        _ body: (MySQLCallBooks) throws(MySQLFailure) -> Value
+    ) throws(StoreError) -> Value {
+        try link.transaction(doing) { session throws(MySQLFailure) in
+            try body(MySQLCallBooks(session: session, account: account))
+        }
+    }
+}
+
+/// The booked calls of one account, within a transaction.
+struct MySQLCallBooks: CallBooks {
+    let session: any MySQLSession
+    let account: QuotaAccount
+
+    func hold() throws(MySQLFailure) -> Timestamp {
+        _ = try session.run(
+            """
+            INSERT INTO \(OurTable.refusals.name) (bundle_id, environment, endpoint)
+            VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE endpoint = endpoint
+            """, key)
+        return try OurTable.clock(in: session)
+    }
+
+    func refusal() throws(MySQLFailure) -> QuotaRefusal? {
+        let row = try session.run(
+            """
+            SELECT \(OurTable.milliseconds("resumes_at")), CAST(rate_share AS CHAR)
+            FROM \(OurTable.refusals.name) WHERE \(Self.condition)
+            """, key
+        ).rows.first
+        guard let row, row.count == 2, let resumption = row[0].flatMap({ Int64($0) }),
+            let share = row[1].flatMap({ Double($0) })
+        else { return nil }
+        return QuotaRefusal(
+            resumesAt: Timestamp(unixMilliseconds: resumption), rateShare: share)
+    }
+
+    func keep(_ refusal: QuotaRefusal, until end: Timestamp) throws(MySQLFailure) {
+        _ = try session.run(
+            """
+            UPDATE \(OurTable.refusals.name) SET resumes_at = \(OurTable.time), rate_share = ?
+            WHERE \(Self.condition)
+            """, [.integer(end.unixMilliseconds), .text(String(refusal.rateShare))] + key)
+    }
+
+    func used() throws(MySQLFailure) -> Int {
+        let answer = try session.run(
+            """
+            SELECT CAST(COALESCE(SUM(calls), 0) AS CHAR) FROM \(OurTable.calls.name)
+            WHERE \(Self.condition) AND second >= UNIX_TIMESTAMP() - ?
+            """, key + [.integer(Self.countedSeconds)])
+        return answer.first.flatMap { Int64($0) }.map { Int(clamping: max(0, $0)) } ?? 0
+    }
+
+    func forget(
+        before first: Int64, after last: Int64
+    ) throws(MySQLFailure) -> [QuotaWindow.Bucket] {
+        let all = try buckets()
+        let forgotten = all.filter { $0.start < first || $0.start > last }
+        guard !forgotten.isEmpty else { return [] }
+        _ = try session.run(
+            """
+            DELETE FROM \(OurTable.calls.name)
+            WHERE \(Self.condition) AND (second < ? OR second > ?)
+            """, key + [.integer(first), .integer(last)])
+        return forgotten
+    }
+
+    func buckets() throws(MySQLFailure) -> [QuotaWindow.Bucket] {
+        Self.buckets(
+            try session.run(
+                """
+                SELECT CAST(second AS CHAR), CAST(calls AS CHAR) FROM \(OurTable.calls.name)
+                WHERE \(Self.condition)
+                """, key
+            ).rows)
+    }
+
+    func enter(_ calls: Int, at second: Int64) throws(MySQLFailure) {
+        _ = try session.run(
+            """
+            INSERT INTO \(OurTable.calls.name) (bundle_id, environment, endpoint, second, calls)
+            VALUES (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE calls = calls + ?
+            """, key + [.integer(second), .integer(Int64(calls)), .integer(Int64(calls))])
+    }
+
+    func takeBack(_ unused: QuotaWindow.Bucket) throws(MySQLFailure) {
+        _ = try session.run(
+            """
+            UPDATE \(OurTable.calls.name) SET calls = GREATEST(0, calls - ?)
+            WHERE \(Self.condition) AND second = ?
+            """, [.integer(Int64(unused.calls))] + key + [.integer(unused.start)])
+    }
+
+    private static let condition = "bundle_id = ? AND environment = ? AND endpoint = ?"
+
+    private var key: [CompanyLiteral] {
+        [
+            .text(account.app.bundleID), .text(account.app.environment.rawValue),
+            .text(account.endpoint),
+        ]
+    }
+}
