@@ -109,6 +109,21 @@ import Testing
         #expect(manifest.contains("\"Subscriber_80012345_20261125.txt.gz"))
     }
 
+    @Test func `says how to get a report again that cannot be used`() throws {
+        let place = try place(#require(Self.simulator))
+        let name = "Subscriber_80012345_20261125.txt.gz"
+        let folder = place.folder.url.appendingPathComponent("reports/sales-reports")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try place.folder.write("Column\tOther\n1\t2\n", to: "reports/sales-reports/" + name)
+        let refused = try fetch(place)
+        #expect(refused.status == 65, "\(refused.output)\(refused.errors)")
+        #expect(refused.errors.contains(name))
+        #expect(refused.errors.contains("If you delete it, the next comparison"))
+        try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+        let again = try fetch(place)
+        #expect([2, 3].contains(again.status), "\(again.errors)")
+    }
+
     @Test func `says which reports there are not, and compares what there is`() async throws {
         let place = try place(#require(Self.simulator))
         // Before Apple has any: an empty comparison, and no error.

@@ -35,7 +35,18 @@ extension Compare {
             files += fetched.files
         }
         var intake = SalesIntake()
-        for file in files { try intake.read(file, in: invocation, asJSON: common.json) }
+        for file in files {
+            do {
+                try intake.read(file, in: invocation, asJSON: common.json)
+            } catch let error where fetched.files.contains(file) {
+                let report = ErrorReport(error)
+                throw CommandFailure(
+                    report.status,
+                    report.message
+                        + " The file was fetched from App Store Connect. If you delete it, "
+                        + "the next comparison with --fetch gets it again.")
+            }
+        }
         var counter = SalesCounter(days: intake.sums.allDays, zone: zone)
         try store.count(into: &counter)
         let compared = Set(intake.sums.allDays.map(CivilDate.text(ofDay:)))
