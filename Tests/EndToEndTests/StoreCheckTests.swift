@@ -5,13 +5,6 @@ import Testing
 /// `trueup store-check`, with the examples of `docs/stores` and with programs that break a promise.
 @Suite(.enabled(if: ProgramNight.pythonIsHere, "needs python3"), .timeLimit(.minutes(10)))
 struct `The promises of a store program` {
-    private static let programs =
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("Programs").path
-    private static let dynamo =
-        (try? ProgramNight.python(
-            ["-c", "import boto3, moto.server"], in: nil)) == 0
-
     private func check(_ program: String, in folder: TemporaryFolder) throws
         -> BuiltExecutable.Result
     {
@@ -30,7 +23,7 @@ struct `The promises of a store program` {
         }
     }
 
-    @Test(.enabled(if: dynamo, "needs boto3 and moto[server] from PyPI"))
+    @Test(.enabled(if: OwnMoto.isInstalled, "needs boto3 and moto[server] from PyPI"))
     func `are kept by the example over DynamoDB`() throws {
         let folder = try TemporaryFolder()
         try folder.write(
@@ -49,14 +42,11 @@ struct `The promises of a store program` {
               directory: reports
 
             """, to: "trueup.yaml")
-        let result = try BuiltExecutable("env", in: URL(fileURLWithPath: "/usr/bin")).run(
-            [
-                "python3", Self.programs + "/on_moto.py", "shop",
-                BuiltExecutable("trueup").url.path,
-                "store-check",
-                "program:python3 \(ProgramNight.stores)/dynamodb_store.py shop --scratch",
-                "--scratch",
-            ], in: folder.url)
+        let moto = try OwnMoto()
+        try moto.make("shop")
+        let program = "program:python3 \(ProgramNight.stores)/dynamodb_store.py shop --scratch"
+        let result = try BuiltExecutable("trueup").run(
+            ["store-check", program, "--scratch"], in: folder.url, environment: moto.environment)
         #expect(result.status == 0, "\(result.output)\(result.errors)")
     }
 
@@ -74,7 +64,7 @@ struct `The promises of a store program` {
     func `are found broken`(how: String, promise: String) throws {
         let folder = try TemporaryFolder()
         let result = try check(
-            "\(Self.programs)/careless_store.py scratch.sqlite \(how)", in: folder)
+            "\(ProgramNight.programs)/careless_store.py scratch.sqlite \(how)", in: folder)
         #expect(result.status == 65, "\(how): \(result.output)\(result.errors)")
         let lines = result.output.split(separator: "\n")
         #expect(
@@ -85,7 +75,7 @@ struct `The promises of a store program` {
     @Test func `are not tried on a table that is not scratch`() throws {
         let folder = try TemporaryFolder()
         let result = try check(
-            "\(Self.programs)/careless_store.py rows.sqlite real-table", in: folder)
+            "\(ProgramNight.programs)/careless_store.py rows.sqlite real-table", in: folder)
         #expect(result.status == 65)
         #expect(result.errors.contains("does not confirm"), "\(result.errors)")
         let usage = try BuiltExecutable("trueup").run(

@@ -3,31 +3,37 @@ import GRDB
 import TestSupport
 import Testing
 
-/// Nights over a company's rows behind a program of its own: the SQLite example of `docs/stores`.
+/// Nights over a company's rows behind a program of its own: the examples of `docs/stores`.
 ///
 /// `TRUEUP_EVERY_STEP=1` disturbs every line and not only some.
 @Suite(.enabled(if: ProgramNight.pythonIsHere, "needs python3"), .timeLimit(.minutes(30)))
 struct `A store by program` {
     private static let statuses: Set<Int32> = [0, 2]
 
-    @Test func `is corrected in one night, and put back by undo`() throws {
-        let night = try ProgramNight(customers: 20)
+    @Test(arguments: Shop.here)
+    func `is corrected in one night, and put back by undo`(shop: Shop) async throws {
+        let night = try ProgramNight(customers: 20, in: shop)
         let place = night.prepared
         let before = try night.table(of: place)
+        #expect(try await !night.differencesFromApple(in: place).isEmpty)
         let first = try place.run(ProgramNight.command)
         try #require(Self.statuses.contains(first.status), "\(first.output)\(first.errors)")
         let corrected = try night.table(of: place)
         #expect(corrected != before)
+        #expect(try await night.differencesFromApple(in: place).isEmpty)
         #expect(
-            first.output.contains("Not checked, because subscriptions in SQLite does not store"))
+            first.output.contains("Not checked, because \(night.title(of: place)) does not store"))
+        let state = try night.state(of: place)
+        #expect(!state.ledgerThere.isEmpty && state.ledgerThere == state.ledgerHere)
         let run = try night.summary(of: place)["run_id"] as? String
         let doctor = try place.run(["doctor"])
         #expect(
-            doctor.output.contains("answers as \"subscriptions in SQLite\""), "\(doctor.output)")
+            doctor.output.contains("answers as \"\(night.title(of: place))\""), "\(doctor.output)")
         #expect(doctor.output.contains("the ledger there has the newest entry"), "\(doctor.output)")
         let second = try place.run(ProgramNight.command)
         #expect(Self.statuses.contains(second.status), "\(second.errors)")
         #expect(try night.table(of: place) == corrected)
+        #expect(try night.state(of: place).ledgerThere == state.ledgerThere)
         let undo = try place.run(["undo", try #require(run), "--execute"])
         #expect([0, 2].contains(undo.status), "\(undo.output)\(undo.errors)")
         #expect(try night.table(of: place) == before)
@@ -35,23 +41,29 @@ struct `A store by program` {
         #expect(verified.status == 0, "\(verified.output)")
     }
 
-    @Test func `is corrected as a table of SQLite is that trueup reads itself`() throws {
-        let night = try ProgramNight(customers: 20)
+    @Test(arguments: Shop.here)
+    func `is corrected as a table of SQLite is that trueup reads itself`(shop: Shop) throws {
+        let night = try ProgramNight(customers: 20, in: shop)
         let place = night.prepared
         let mapped = try place.copy()
         defer { mapped.remove() }
         try night.map(mapped)
         #expect(try Self.statuses.contains(place.run(ProgramNight.command).status))
         #expect(try Self.statuses.contains(mapped.run(ProgramNight.command).status))
-        #expect(try night.table(of: place) == night.table(of: mapped))
+        #expect(try night.table(of: place) == night.rows(inFileOf: mapped))
     }
 
-    @Test(arguments: ["program", "trueup"], ["before", "after", "behind"])
+    static let kills = ["program", "trueup"].flatMap { side in
+        ["before", "after", "behind"].map { (side: side, when: $0) }
+    }
+
+    @Test(arguments: Shop.here, kills)
     func `that loses either side at any line ends as an undisturbed one`(
-        side: String, when: String
+        shop: Shop, kill: (side: String, when: String)
     ) throws {
-        let night = try ProgramNight(customers: 5)
-        let whole = try night.prepared.copy()
+        let (side, when) = kill
+        let night = try ProgramNight(customers: 5, in: shop)
+        let whole = try night.copy()
         defer { whole.remove() }
         let undisturbed = try whole.run(ProgramNight.command)
         try #require(Self.statuses.contains(undisturbed.status), "\(undisturbed.errors)")
@@ -61,14 +73,16 @@ struct `A store by program` {
         #expect(state.ledgerThere == state.ledgerHere)
         let every = ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
         let firstWrite = lines.firstIndex(of: "write") ?? 0
-        // What begins a run, then a write with the lines around it, and the last line.
+        // What begins a run, then a write with the lines around it, and the last line; of the slower
+        // imitation only the writes.
+        let writes = [firstWrite, firstWrite + 1, firstWrite + 2]
         let tried =
             every
             ? Array(1...lines.count)
-            : [1, 2, 3, firstWrite, firstWrite + 1, firstWrite + 2, firstWrite + 4, lines.count]
+            : shop == .sqlite ? [1, 2, 3] + writes + [firstWrite + 4, lines.count] : writes
         for line in tried {
             let words = "\(side) killed \(when) line \(line), \(lines[line - 1])"
-            let copy = try night.prepared.copy()
+            let copy = try night.copy()
             defer { copy.remove() }
             try night.disturb(copy, side, at: line, when)
             let disturbed = try copy.run(ProgramNight.command)
@@ -92,9 +106,10 @@ struct `A store by program` {
         }
     }
 
-    @Test func `does not overwrite what another program wrote meanwhile`() throws {
-        let night = try ProgramNight(customers: 5)
-        let whole = try night.prepared.copy()
+    @Test(arguments: Shop.here)
+    func `does not overwrite what another program wrote meanwhile`(shop: Shop) throws {
+        let night = try ProgramNight(customers: 5, in: shop)
+        let whole = try night.copy()
         defer { whole.remove() }
         #expect(try Self.statuses.contains(whole.run(ProgramNight.command).status))
         let place = night.prepared
@@ -112,9 +127,10 @@ struct `A store by program` {
         #expect(try place.run(["verify", "--database"]).status == 0)
     }
 
-    @Test func `that cannot tell whether it committed is started again and asked`() throws {
-        let night = try ProgramNight(customers: 5)
-        let whole = try night.prepared.copy()
+    @Test(arguments: Shop.here)
+    func `that cannot tell whether it committed is started again and asked`(shop: Shop) throws {
+        let night = try ProgramNight(customers: 5, in: shop)
+        let whole = try night.copy()
         defer { whole.remove() }
         #expect(try Self.statuses.contains(whole.run(ProgramNight.command).status))
         let place = night.prepared
@@ -191,7 +207,17 @@ struct `A store by program` {
     }
 }
 
-/// A night over the rows of the simulated company behind `docs/stores/sqlite_store.py`.
+/// Where the rows behind a store program are.
+enum Shop: String, CaseIterable, CustomTestStringConvertible {
+    case sqlite = "SQLite"
+    case dynamodb = "an imitation of DynamoDB"
+
+    static var here: [Shop] { OwnMoto.isInstalled ? allCases : [.sqlite] }
+
+    var testDescription: String { rawValue }
+}
+
+/// A night over the rows of the simulated company behind an example of `docs/stores`.
 struct ProgramNight {
     static let command = ["run", "nightly"]
     static let pythonIsHere = (try? python(["-c", "import sqlite3"], in: nil)) == 0
@@ -199,7 +225,7 @@ struct ProgramNight {
     static let stores =
         tests.deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("docs/stores").path
-    private static let disturber = tests.appendingPathComponent("Programs/disturbed_store.py").path
+    static let programs = tests.appendingPathComponent("Programs").path
     private static let columns = [
         "status", "auto_renew_status", "expires_date", "grace_period_expires_date",
         "revocation_date", "customer_id", "product_id", "auto_renew_product_id",
@@ -207,10 +233,14 @@ struct ProgramNight {
     ]
 
     let place: Workplace
+    private let moto: OwnMoto?
 
-    /// - Parameter customers: How many the company has; more than half of their rows drifted.
+    /// - Parameters:
+    ///   - customers: How many the company has; more than half of their rows drifted.
+    ///   - shop: Where its rows are.
     /// - Throws: When it cannot be made ready.
-    init(customers: Int) throws {
+    init(customers: Int, in shop: Shop = .sqlite) throws {
+        moto = shop == .dynamodb ? try OwnMoto() : nil
         let simulator = try RunningSimulator([
             "--customers", "\(customers)", "--drift", "0.6", "--seed", "5",
         ])
@@ -223,7 +253,7 @@ struct ProgramNight {
             [Self.stores + "/sqlite_store.py", "shop.sqlite"], in: place.folder.url)
         try #require(made == 0)
         let rows = try SeedRow.all(of: #require(simulator.ready.tableFile), isBare: false)
-        try shop(of: prepared).write { db in
+        try file(of: prepared).write { db in
             let key = ["bundle_id", "environment", "original_transaction_id"]
             let marks = Array(repeating: "?", count: 14).joined(separator: ", ")
             for row in rows {
@@ -239,7 +269,30 @@ struct ProgramNight {
                         + "VALUES (\(marks))", arguments: StatementArguments(values))
             }
         }
+        try makeTable(of: prepared)
         try #require(place.run("init").status == 0)
+    }
+
+    /// DynamoDB has a table for each place, with the rows of the file.
+    private func makeTable(of place: PreparedPlace) throws {
+        try moto?.make(name(of: place), of: place.folder.appendingPathComponent("shop.sqlite").path)
+    }
+
+    /// A copy of what is prepared, with rows of its own; the caller removes it.
+    func copy() throws -> PreparedPlace {
+        let copy = try prepared.copy()
+        try makeTable(of: copy)
+        try writeSettings(of: copy, url: nil)
+        return copy
+    }
+
+    private func name(of place: PreparedPlace) -> String {
+        moto == nil ? "shop.sqlite" : place.folder.lastPathComponent
+    }
+
+    /// What the program calls its rows.
+    func title(of place: PreparedPlace) -> String {
+        moto == nil ? "subscriptions in SQLite" : "\(name(of: place)) on DynamoDB"
     }
 
     /// Runs Python with an empty standard input.
@@ -257,7 +310,7 @@ struct ProgramNight {
     var prepared: PreparedPlace { PreparedPlace(folder: place.folder.url) }
 
     func writeSettings(of place: PreparedPlace, url: String?, _ line: String = "") throws {
-        let url = url ?? Self.url("none", at: -1, "before")
+        let url = url ?? self.url(of: place, "none", at: -1, "before")
         let text =
             "apps:\n" + self.place.simulator.appYAML() + """
                 store:
@@ -271,12 +324,16 @@ struct ProgramNight {
         try Data(text.utf8).write(to: place.folder.appendingPathComponent("trueup.yaml"))
     }
 
-    private static func url(_ what: String, at line: Int, _ when: String) -> String {
-        "program:python3 '\(disturber)' shop.sqlite \(what) \(line) \(when)"
+    private func url(
+        of place: PreparedPlace, _ what: String, at line: Int, _ when: String
+    ) -> String {
+        let variables = (moto?.environment ?? [:]).map { "\($0.key)=\($0.value) " }.joined()
+        return "program:env \(variables)python3 '\(Self.programs)/disturbed_store.py' "
+            + "\(name(of: place)) \(what) \(line) \(when)"
     }
 
     func disturb(_ place: PreparedPlace, _ what: String, at line: Int, _ when: String) throws {
-        try writeSettings(of: place, url: Self.url(what, at: line, when))
+        try writeSettings(of: place, url: url(of: place, what, at: line, when))
     }
 
     /// Lets trueup read the same table itself.
@@ -301,13 +358,41 @@ struct ProgramNight {
         try #require(place.run(["init"]).status == 0)
     }
 
-    private func shop(of place: PreparedPlace) throws -> DatabaseQueue {
+    private func file(of place: PreparedPlace) throws -> DatabaseQueue {
         try DatabaseQueue(path: place.folder.appendingPathComponent("shop.sqlite").path)
     }
 
     /// The company's rows without their versions.
     func table(of place: PreparedPlace) throws -> [String] {
-        try shop(of: place).read { db in
+        try moto?.rows(name(of: place)) ?? rows(inFileOf: place)
+    }
+
+    /// Rows that are not what the simulator says of them, unless a mistake was planted that no run
+    /// corrects.
+    func differencesFromApple(in place: PreparedPlace) async throws -> [String] {
+        let simulator = self.place.simulator
+        let file = try await self.place.folder.write(
+            String(decoding: simulator.control("/_simulator/table"), as: UTF8.self),
+            to: "apple.csv")
+        let apple = try SeedRow.all(of: file, isBare: false).map { row in
+            let texts = ["original_transaction_id", "status", "product_id", "auto_renew_status"]
+            let times = ["expires_date", "revocation_date"].map { SeedRow.date(row[$0]) ?? 0 }
+            return texts.map { row[$0] } + times.map(String.init)
+        }
+        let planted = try Planted(of: simulator).kinds
+        return try table(of: place).compactMap { line in
+            let values = line.split(separator: "|", omittingEmptySubsequences: false)
+                .map(String.init)
+            let shown =
+                [0, 1, 7, 2].map { values[$0] }
+                + [3, 5].map { values[$0].isEmpty ? "0" : values[$0] }
+            let isLeft = !Planted.neverCorrected.isDisjoint(with: planted[values[0]] ?? [])
+            return isLeft || apple.contains(shown) ? nil : line
+        }
+    }
+
+    func rows(inFileOf place: PreparedPlace) throws -> [String] {
+        try file(of: place).read { db in
             try MappedState.lines(
                 db,
                 "SELECT original_transaction_id, \(Self.columns.joined(separator: ", ")) FROM subscriptions "
@@ -318,7 +403,8 @@ struct ProgramNight {
     /// The requests that the program got.
     func lines(of place: PreparedPlace) throws -> [String] {
         try String(
-            contentsOf: place.folder.appendingPathComponent("shop.sqlite.lines"), encoding: .utf8
+            contentsOf: place.folder.appendingPathComponent(name(of: place) + ".lines"),
+            encoding: .utf8
         ).split(separator: "\n").map(String.init)
     }
 
@@ -342,10 +428,13 @@ struct ProgramNight {
     }
 
     func state(of place: PreparedPlace) throws -> State {
-        let there = try shop(of: place).read { db in
-            try db.tableExists("trueup_entries")
-                ? MappedState.lines(db, "SELECT number, hash FROM trueup_entries ORDER BY 1") : []
-        }
+        let there =
+            try moto?.entries(name(of: place))
+            ?? file(of: place).read { db in
+                try db.tableExists("trueup_entries")
+                    ? MappedState.lines(db, "SELECT number, hash FROM trueup_entries ORDER BY 1")
+                    : []
+            }
         let books = try DatabaseQueue(
             path: place.folder.appendingPathComponent("trueup.sqlite").path)
         defer { try? books.close() }

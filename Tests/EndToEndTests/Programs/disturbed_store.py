@@ -1,10 +1,12 @@
-"""The SQLite example with a disturbance: `disturbed_store.py FILE WHAT LINE WHEN`.
+"""An example with a disturbance: `disturbed_store.py SHOP WHAT LINE WHEN`.
 
-At the line LINE of all that trueup sends (counted over all starts, in FILE.lines), it kills itself
+SHOP is a file of SQLite (`….sqlite`) or a table of DynamoDB. At the line LINE of all that trueup
+sends (counted over all starts, in SHOP.lines), it kills itself
 (`program`), kills trueup (`trueup`), cannot tell whether it committed (`unknown`), or lets another
 program write (`writer`): before it does what the line asks (`before`), after that and before it
 answers (`after`), or behind the answer (`behind`).
 """
+import importlib
 import json
 import os
 import signal
@@ -12,10 +14,11 @@ import sqlite3
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/stores"))
-import sqlite_store  # noqa: E402
 
 path, what, at, when = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-store = sqlite_store.Store(path, False)
+in_sqlite = path.endswith(".sqlite")
+example = importlib.import_module("sqlite_store" if in_sqlite else "dynamodb_store")
+store = example.Store(path, False)
 print("started \x1b[31m with", os.environ.get("SHOP_SECRET"), os.environ.get("OTHER_SECRET"),
       os.path.basename(os.getcwd()), file=sys.stderr, flush=True)
 
@@ -41,12 +44,22 @@ def disturb(ask):
         os.kill(os.getppid(), signal.SIGKILL)
         sys.exit(0)
     if what == "writer" and ask["op"] == "write":
-        other = sqlite3.connect(path)
         for item in ask["unit"]:
-            other.execute("UPDATE subscriptions SET status = 3, product_id = 'written by another' "
-                          "WHERE bundle_id || environment || original_transaction_id = ?",
-                          ["".join(item["key"][name] for name in sqlite_store.KEY)])
+            write_as_another(item["key"])
+
+
+def write_as_another(key):
+    if in_sqlite:
+        other = sqlite3.connect(path)
+        other.execute("UPDATE subscriptions SET status = 3, product_id = 'written by another' "
+                      "WHERE bundle_id || environment || original_transaction_id = ?",
+                      ["".join(key[name] for name in example.KEY)])
         other.commit()
+    elif store.rows({"keys": [key]})["rows"]:
+        store.table.update_item(
+            Key={"id": example.identity(key)}, ExpressionAttributeNames={"#s": "status"},
+            UpdateExpression="SET #s = :s, product_id = :p",
+            ExpressionAttributeValues={":s": 3, ":p": "written by another"})
 
 
 for ask in map(json.loads, sys.stdin):
