@@ -3,9 +3,8 @@
     import TestSupport
     import Testing
 
-    /// Nights on PostgreSQL in which the program is killed, the server is stopped at once, or a disk
-    /// fills, the server's or that of the books; the nights after them end where an undisturbed one
-    /// ends.
+    /// Nights on PostgreSQL in which the server's disk fills, or the program is killed between the rows
+    /// and the books on the server; the nights after them end where an undisturbed one ends.
     @Suite(
         .enabled(if: OwnServer.isInstalled, "needs a PostgreSQL server (apt: postgresql)"),
         .serialized, .timeLimit(.minutes(30)))
@@ -13,77 +12,6 @@
         /// `TRUEUP_EVERY_STEP=1` tries more moments.
         private static let triesAll =
             ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
-        private static let trials = triesAll ? 8 : 1
-        private static let disturbancesPerTrial = 3
-
-        @Test(arguments: Books.allCases)
-        func `is finished after SIGKILL at random moments`(books: Books) throws {
-            try disturbAtRandom(books, mayEndWith: 137) { night, running in
-                running.send(signal: SIGKILL)
-                let killed = running.wait()
-                try night.server.waitForEndOfSessions()
-                return killed
-            }
-        }
-
-        /// A server that comes back is waited for; only what it was asked as it went may be lost.
-        @Test(arguments: Books.allCases)
-        func `is finished after the server was stopped at once at random moments`(
-            books: Books
-        ) throws {
-            try disturbAtRandom(books, mayEndWith: 69) { night, running in
-                try night.server.stopAtOnce()
-                try night.server.start()
-                return running.wait()
-            }
-        }
-
-        @Test(arguments: Books.allCases)
-        func `is waited for while the server restarts, once the run has begun`(books: Books) throws
-        {
-            let night = try ServerNight(customers: 60, books)
-            defer { night.server.stop() }
-            let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
-            try night.reset(slowedBy: ServerNight.slowness)
-            let copy = try night.origin.copy()
-            defer { copy.remove() }
-            let running = try BuiltExecutable("trueup").start(MappedNight.command, in: copy.folder)
-            usleep(UInt32(undisturbed.milliseconds / 2) * 1000)
-            try night.server.stopAtOnce()
-            sleep(2)
-            try night.server.start()
-            let left = running.wait()
-            #expect(left.status == undisturbed.status, "\(left.output)\(left.errors)")
-            try night.finish(copy, as: undisturbed, "\(books)")
-        }
-
-        /// Disturbs nights at moments of their length, and lets the next ones go on.
-        private func disturbAtRandom(
-            _ books: Books, mayEndWith status: Int32,
-            _ disturb: (ServerNight, BuiltExecutable.Running) throws -> BuiltExecutable.Result
-        ) throws {
-            let night = try ServerNight(customers: 60, books)
-            defer { night.server.stop() }
-            let undisturbed = try night.undisturbed(slowedBy: ServerNight.slowness)
-            for trial in 1...Self.trials {
-                try night.reset(slowedBy: ServerNight.slowness)
-                let copy = try night.origin.copy()
-                defer { copy.remove() }
-                for _ in 1...Self.disturbancesPerTrial {
-                    let running = try BuiltExecutable("trueup")
-                        .start(MappedNight.command, in: copy.folder)
-                    let after = Int.random(in: 0...undisturbed.milliseconds)
-                    usleep(UInt32(after) * 1000)
-                    let left = try disturb(night, running)
-                    let when = "books \(books), trial \(trial), after \(after) ms"
-                    #expect(
-                        [status, undisturbed.status, 0].contains(left.status),
-                        "\(when): \(left.status) \(left.errors)")
-                    _ = try night.state(of: copy).isAhead(when)
-                }
-                try night.finish(copy, as: undisturbed, "trial \(trial)")
-            }
-        }
 
         @Test(
             .enabled(if: OwnServer.mayMount, "needs the right to mount a disk (root)"),
@@ -91,15 +19,16 @@
         func `is finished after the server's disk was full`(
             books: Books, kilobytesLeft: Int
         ) throws {
-            let night = try ServerNight(customers: 120, books)
-            defer { night.server.stop() }
+            let server = try OwnServer()
+            defer { server.stop() }
+            let night = try ServerNight(customers: 120, on: server, books)
             let undisturbed = try night.undisturbed()
-            let disk = try night.server.mountDisk()
+            let disk = try server.mountDisk()
             try night.reset()
             let copy = try night.origin.copy()
             defer { copy.remove() }
             let filler = disk + "/filler"
-            try night.server.fill(filler, leaving: kilobytesLeft)
+            try server.fill(filler, leaving: kilobytesLeft)
             let left = try copy.run(MappedNight.command)
             #expect(left.status == 74, "\(left.status) \(left.errors)")
             #expect(
@@ -110,33 +39,13 @@
             try night.finish(copy, as: undisturbed, "\(kilobytesLeft) kB")
         }
 
-        @Test func `is finished where the books lack what the server has committed`() throws {
-            let night = try ServerNight(customers: 40, .inFile)
-            defer { night.server.stop() }
-            let undisturbed = try night.undisturbed()
-            let steps = try DurableSteps()
-            for disturbance in [DurableSteps.Disturbance.kill, .full] {
-                try night.reset(flagsCommit: true)
-                let copy = try night.origin.copy()
-                defer { copy.remove() }
-                let left = try steps.disturbed(
-                    by: disturbance, once: night.flag, MappedNight.command, in: copy.folder)
-                #expect(
-                    disturbance == .kill ? left.status == 137 : [73, 74].contains(left.status),
-                    "\(left.status) \(left.errors)")
-                try night.server.waitForEndOfSessions()
-                try night.removeFlag()
-                #expect(try night.state(of: copy).isAhead("\(disturbance)"))
-                try night.finish(copy, as: undisturbed, "\(disturbance)")
-            }
-        }
-
         /// Both are on the server: the rows and `trueup.ledger` are committed before the books.
         @Test func `is finished where the books on the server lack what stands beside the rows`()
             throws
         {
-            let night = try ServerNight(customers: 12, .onServer)
-            defer { night.server.stop() }
+            let server = try OwnServer()
+            defer { server.stop() }
+            let night = try ServerNight(customers: 12, on: server, .onServer)
             let undisturbed = try night.undisturbed()
             try night.reset(flagsCommit: true)
             try night.holdUpBooks(seconds: 2)
@@ -148,7 +57,7 @@
             }
             running.send(signal: SIGKILL)
             #expect(running.wait().status == 137)
-            try night.server.waitForEndOfSessions()
+            try server.waitForEndOfSessions()
             try night.removeFlag()
             try night.letBooksGoOn()
             #expect(try night.state(of: copy).isAhead("killed"))
@@ -159,11 +68,12 @@
         func `is finished where the copy lacks what the books on the server have`(
             disturbance: DurableSteps.Disturbance
         ) throws {
-            let night = try ServerNight(customers: 12, .onServer)
-            defer { night.server.stop() }
+            let server = try OwnServer()
+            defer { server.stop() }
+            let night = try ServerNight(customers: 12, on: server, .onServer)
             let undisturbed = try night.undisturbed()
             let steps = try DurableSteps()
-            let transactions = try #require(Int(night.server.sql(ServerNight.generation)))
+            let transactions = try #require(Int(server.sql(ServerNight.generation)))
             for number in Self.some(of: transactions) {
                 let when = "\(disturbance) behind transaction \(number) of \(transactions)"
                 try night.reset()
@@ -176,7 +86,7 @@
                 let ends: [Int32] = disturbance == .kill ? [137] : [73, 74]
                 #expect(
                     (ends + [undisturbed.status]).contains(left.status), "\(when): \(left.errors)")
-                try night.server.waitForEndOfSessions()
+                try server.waitForEndOfSessions()
                 try night.letBooksGoOn()
                 try? night.removeFlag()
                 try night.finish(copy, as: undisturbed, when)

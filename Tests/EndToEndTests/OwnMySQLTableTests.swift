@@ -8,62 +8,14 @@
         .enabled(if: OwnMariaDB.isInstalled, "needs a MariaDB server (apt: mariadb-server)"),
         .timeLimit(.minutes(30)))
     struct `A table of the company's own in MySQL, for a night` {
-        /// A night over a server of its own, which can be put back to its beginning.
-        private struct Server {
-            let server: OwnMariaDB
-            let night: MappedNight
-
-            init(customers: Int) throws {
-                server = try OwnMariaDB()
-                night = try MappedNight(customers: customers, url: server.url())
-                try reset()
-            }
-
-            func reset() throws {
-                try server.sql(
-                    "DROP DATABASE shop; CREATE DATABASE shop CHARACTER SET utf8mb4; USE shop;\n"
-                        + night.sql(for: .mysql))
-            }
-
-            private struct SessionDidNotEnd: Error {}
-
-            /// Waits until the sessions of a killed program have ended, with what they were doing.
-            func waitForEndOfSessions() throws {
-                for _ in 0..<400 {
-                    let others = try server.sql(
-                        """
-                        SELECT count(*) FROM information_schema.PROCESSLIST
-                        WHERE DB = 'shop' AND ID <> CONNECTION_ID()
-                        """)
-                    guard others != "0" else { return }
-                    usleep(50_000)
-                }
-                throw SessionDidNotEnd()
-            }
-
-            func state(of place: PreparedPlace) throws -> MappedState {
-                try waitForEndOfSessions()
-                let isThere =
-                    try server.sql("SHOW TABLES LIKE 'trueup_corrections'") != ""
-                return try MappedState(
-                    of: place, table: lines(MappedState.rows),
-                    entitlements: lines(MappedState.entitlements(in: "rights")),
-                    ledger: isThere
-                        ? lines("SELECT entry, digest FROM trueup_corrections ORDER BY entry") : [])
-            }
-
-            /// As `psql -At` writes them.
-            func lines(_ query: String) throws -> [String] {
-                try server.sql(query.replacing("AS TEXT", with: "AS CHAR")).split(separator: "\n")
-                    .map { line in
-                        line.split(separator: "\t", omittingEmptySubsequences: false)
-                            .map { $0 == "NULL" ? "" : String($0) }.joined(separator: "|")
-                    }
-            }
+        private func night(customers: Int) throws -> ServerNight {
+            let night = try ServerNight(customers: customers, on: OwnMariaDB())
+            try night.reset()
+            return night
         }
 
         @Test func `is corrected, explained and put back by an undo`() throws {
-            let place = try Server(customers: 20)
+            let place = try night(customers: 20)
             defer { place.server.stop() }
             let theirs = place.night.place
             // The version rises with each write.
@@ -73,7 +25,7 @@
                 """
             let before = try place.server.sql(all)
             // Two tables have such an id; of the tables of the company it proposes one.
-            let proposal = try theirs.run("init", "--from", place.server.url())
+            let proposal = try theirs.run("init", "--from", place.server.url)
             #expect(proposal.status == 0, "\(proposal.errors)")
             #expect(proposal.output.contains("url: mysql://"), "\(proposal.output)")
             let doctor = try theirs.run("doctor")
@@ -105,7 +57,7 @@
         }
 
         @Test func `keeps what a service wrote between the plan and its application`() throws {
-            let place = try Server(customers: 12)
+            let place = try night(customers: 12)
             defer { place.server.stop() }
             let theirs = place.night.place
             try #require(theirs.run("check", "nightly").status == 2)
@@ -140,7 +92,7 @@
         }
 
         @Test func `loses no write of a service that writes all the time`() throws {
-            let place = try Server(customers: 30)
+            let place = try night(customers: 30)
             defer { place.server.stop() }
             let running = try place.night.place.start("run", "nightly")
             var writes = 0
@@ -157,7 +109,7 @@
             }
             let ended = running.wait()
             #expect([0, 2, 3, 75].contains(ended.status), "\(ended.errors)\n\(ended.output)")
-            try place.waitForEndOfSessions()
+            try place.server.waitForEndOfSessions()
             #expect(writes > 3)
             // Each write of either raised the version of its row by one.
             let isThere = try place.server.sql("SHOW TABLES LIKE 'trueup_corrections'") != ""
@@ -176,9 +128,9 @@
         }
 
         @Test func `a killed night is finished by the next one`() throws {
-            let place = try Server(customers: 6)
+            let place = try night(customers: 6)
             defer { place.server.stop() }
-            let origin = place.night.prepared
+            let origin = place.origin
             let steps = try DurableSteps()
             let whole = try origin.copy()
             defer { whole.remove() }
@@ -270,57 +222,11 @@
             }
         }
 
-        @Test(arguments: [DurableSteps.Disturbance.kill, .full])
-        func `is finished where the books lack what the server has committed`(
-            disturbance: DurableSteps.Disturbance
-        ) throws {
-            let place = try Server(customers: 12)
-            defer { place.server.stop() }
-            let origin = place.night.prepared
-            let whole = try origin.copy()
-            defer { whole.remove() }
-            let result = try whole.run(MappedNight.command)
-            try #require([0, 2].contains(result.status), "\(result.errors)")
-            let undisturbed = try place.state(of: whole)
-            try place.reset()
-            // Written with the first row of a unit: what the program writes next comes after the commit.
-            let flag = place.server.folder + "/flag"
-            try place.server.sql(
-                """
-                DELIMITER //
-                CREATE TRIGGER flagged AFTER UPDATE ON apple_subscriptions FOR EACH ROW
-                    IF @flagged IS NULL THEN
-                        SET @flagged = 1;
-                        SELECT 1 INTO OUTFILE '\(flag)';
-                    END IF //
-                """)
-            let copy = try origin.copy()
-            defer { copy.remove() }
-            let left = try DurableSteps().disturbed(
-                by: disturbance, once: flag, MappedNight.command, in: copy.folder)
-            #expect(
-                disturbance == .kill ? left.status == 137 : [73, 74].contains(left.status),
-                "\(left.status) \(left.errors)")
-            #expect(try place.state(of: copy).isAhead("\(disturbance)"))
-            try place.server.sql("DROP TRIGGER flagged")
-            let again = try copy.run(MappedNight.command)
-            #expect([0, result.status].contains(again.status), "\(again.errors)")
-            let differences = try place.state(of: copy).differences(from: undisturbed)
-            #expect(differences.isEmpty, "\(differences)")
-            let verified = try copy.run(["verify", "--database"])
-            #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
-        }
-
         /// The server's side is killed in the midst of the writes of a unit.
         @Test func `a server that is killed during the night is waited for`() throws {
-            let place = try Server(customers: 12)
+            let place = try night(customers: 30)
             defer { place.server.stop() }
-            let origin = place.night.prepared
-            let whole = try origin.copy()
-            defer { whole.remove() }
-            let result = try whole.run(MappedNight.command)
-            try #require([0, 2].contains(result.status), "\(result.errors)")
-            let undisturbed = try place.state(of: whole)
+            let undisturbed = try place.undisturbed()
             for written in [1, 4, 9] {
                 try place.reset()
                 // It sleeps as soon as so many rows are written and not committed.
@@ -328,25 +234,19 @@
                     """
                     CREATE TRIGGER counted AFTER UPDATE ON apple_subscriptions FOR EACH ROW
                         SET @written = IFNULL(@written, 0) + 1,
-                            @slow = IF(@written = \(written), SLEEP(1), 0);
+                            @slow = IF(@written = \(written), SLEEP(5), 0);
                     """)
-                let copy = try origin.copy()
+                let copy = try place.origin.copy()
                 defer { copy.remove() }
                 let running = try BuiltExecutable("trueup").start(
                     MappedNight.command, in: copy.folder)
-                for _ in 0..<2000 where running.process.isRunning {
-                    let isAsleep = try place.server.sql(
-                        "SELECT count(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User sleep'"
-                    )
-                    if isAsleep != "0" { break }
-                    usleep(20_000)
-                }
+                _ = try place.server.sessionAsleep()
                 try place.server.stopAtOnce()
                 try place.server.start()
                 let ended = running.wait()
                 let when = "killed at row \(written)"
-                #expect([0, result.status].contains(ended.status), "\(when): \(ended.errors)")
-                let differences = try place.state(of: copy).differences(from: undisturbed)
+                #expect([0, undisturbed.status].contains(ended.status), "\(when): \(ended.errors)")
+                let differences = try place.state(of: copy).differences(from: undisturbed.state)
                 #expect(differences.isEmpty, "\(when): \(differences)")
             }
         }

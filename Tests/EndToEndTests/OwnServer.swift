@@ -80,7 +80,7 @@
         }
 
         @discardableResult
-        func sql(_ text: String, in database: String = "postgres") throws -> String {
+        func sql(_ text: String, in database: String) throws -> String {
             // PgBouncer answers about itself in a database of this name.
             let host = folder + (database == "pgbouncer" ? "/pool" : "")
             let result = try Self.run(

@@ -12,7 +12,7 @@
         private func night(
             slowedBy seconds: String? = nil
         ) throws -> (ServerNight, PreparedPlace) {
-            let night = try ServerNight(customers: 20, .inFile)
+            let night = try ServerNight(customers: 20, on: OwnServer())
             try night.reset(slowedBy: seconds)
             try night.server.sql(
                 """
