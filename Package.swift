@@ -265,8 +265,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "PostgresDatabase",
-                "Subscriptions",
+                "AppStoreServerAPI", "HTTPTransport", "JSONWebSignature", "MySQLDatabase",
+                "PostgresDatabase", "Subscriptions",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

@@ -4,9 +4,6 @@ import Testing
 import trueup
 
 /// The promises of every adapter for the company's own table.
-///
-/// What only one kind of server can do, such as losing the answer to a COMMIT, is in the tests of
-/// its adapter.
 @Suite struct `The contract of a company's database` {
     @Test(arguments: CompanyPlace.here)
     func `pages have every row once, while others change`(place: CompanyPlace) throws {
@@ -246,6 +243,78 @@ import trueup
         #expect((try? outcome.get()) != .committed)
         #expect(try table.row(2) == second)
         #expect(try table.entries == [1])
+    }
+
+    /// The adapter of a server finds its end, and does it once more if it was not done.
+    ///
+    /// That of a program leaves it to the entries, which the caller reads.
+    @Test(arguments: CompanyPlace.here.filter(\.losesCommits), LostCommit.allCases)
+    func `a commit without an answer is made once`(
+        place: CompanyPlace, lost: LostCommit
+    ) throws {
+        let table = try place.table()
+        try table.company.check(mayWrite: true)
+        let (company, lose) = try table.reconnect(losing: lost)
+        func unit(_ disturb: () -> Void = {}) throws -> CommitOutcome {
+            let read = try #require(try company.row(ContractTable.key(1)))
+            try company.begin()
+            defer { company.rollBack() }
+            let change = ContractTable.update(read, [.status: .integer(2)])
+            #expect(try company.write(change).isApplied)
+            try company.append(ContractTable.entry(1))
+            disturb()
+            return try company.commit(keeping: [])
+        }
+        let before = try #require(try table.row(1).version)
+        let outcome = try unit(lose)
+        if place == .program {
+            #expect(outcome == .unknown)
+            let entries = try company.entries(after: 0, limit: 9).map(\.digest)
+            #expect(entries == (lost == .answer ? [ContractTable.entry(1).digest] : []))
+            if lost == .request { #expect(try unit() == .committed) }
+        } else {
+            #expect(outcome == .committed)
+        }
+        #expect(try company.entries(after: 0, limit: 9).map(\.number) == [1])
+        let after = try table.row(1)
+        #expect(after.values[.status] == .integer(2) && after.version == before + 1)
+        // No second unit has its number.
+        #expect((try? unit()) != .committed)
+        #expect(try table.row(1) == after)
+    }
+
+    @Test(arguments: CompanyPlace.here.filter(\.canBeReadOnly))
+    func `a database that may only be read is read, and refused for writes`(
+        place: CompanyPlace
+    ) throws {
+        let table = try place.table(isAlone: true)
+        try table.company.check(mayWrite: true)
+        try place.setReadOnly(true, table)
+        let company = try table.reconnect().company
+        try company.check(mayWrite: false)
+        #expect(try company.rows(after: nil, limit: 100, of: nil).rows.count == 25)
+        func expectRefused(_ attempt: () throws -> Void) {
+            #expect {
+                try attempt()
+            } throws: { error in
+                (error as? StoreError)?.exitStatus == (place == .file ? .output : .unavailable)
+            }
+        }
+        // The others are asked by the first unit.
+        if place == .mysql { expectRefused { try company.check(mayWrite: true) } }
+        let row = try table.row(1)
+        let change = ContractTable.update(row, [.status: .integer(2)])
+        expectRefused {
+            defer { company.rollBack() }
+            try company.begin()
+            _ = try company.write(change)
+        }
+        #expect(try table.row(1) == row)
+        try place.setReadOnly(false, table)
+        let again = try table.reconnect().company
+        try again.begin()
+        #expect(try again.write(change).isApplied)
+        again.rollBack()
     }
 
     @Test(arguments: CompanyPlace.here)

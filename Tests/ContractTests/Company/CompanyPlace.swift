@@ -42,9 +42,25 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
+    /// Whether a commit here may end without an answer.
+    var losesCommits: Bool { self != .file }
+
+    /// Whether the database can be made one that may only be read, which root does with no file.
+    var canBeReadOnly: Bool {
+        switch self {
+        case .file: getuid() != 0
+        case .program: false
+        case .postgresql, .mysql: true
+        }
+    }
+
     /// A table with 25 rows of its own.
-    func table() throws -> ContractTable {
-        let table = try make()
+    ///
+    /// - Parameter isAlone: Whether it has the server of MySQL to itself.
+    /// - Returns: The table.
+    /// - Throws: When it cannot be made.
+    func table(isAlone: Bool = false) throws -> ContractTable {
+        let table = try make(isAlone: isAlone)
         for number in 1...25 {
             try table.sql(
                 """
@@ -56,7 +72,24 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
         return table
     }
 
-    private func make() throws -> ContractTable {
+    /// Lets the database only be read, or be written again.
+    func setReadOnly(_ isReadOnly: Bool, _ table: ContractTable) throws {
+        switch self {
+        case .file, .program:
+            try FileManager.default.setAttributes(
+                [.posixPermissions: isReadOnly ? 0o444 : 0o644],
+                ofItemAtPath: table.path("shop.sqlite"))
+        case .postgresql:
+            try table.sql(
+                """
+                DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = %s',
+                    current_database(), '\(isReadOnly ? "on" : "off")'); END $$
+                """)
+        case .mysql: try table.sql("SET GLOBAL read_only = \(isReadOnly ? 1 : 0)")
+        }
+    }
+
+    private func make(isAlone: Bool) throws -> ContractTable {
         let folder = try TemporaryFolder()
         let path = folder.url.path + "/shop.sqlite"
         let books = LedgerOwner(identity: "contract", path: "/books.sqlite")
@@ -64,16 +97,23 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
         case .file:
             let service = try DatabaseQueue(path: path)
             try service.write { try $0.execute(sql: Self.definition) }
-            return ContractTable(
-                company: try SQLiteCompanyDatabase(
-                    path: path, mapping: Self.mapping, books: books), folder: folder
-            ) { sql in try service.write { try $0.execute(sql: sql) } }
+            return try ContractTable(folder: folder) { _ in
+                let company = try SQLiteCompanyDatabase(
+                    path: path, mapping: Self.mapping, books: books)
+                return (company, {})
+            } service: { sql in
+                try service.write { try $0.execute(sql: sql) }
+            }
         case .program:
-            let script = Self.root + "/docs/stores/sqlite_store.py"
-            var command = try ProgramCommand(url: "program:python3 \(script) \(path)")
-            command.environment = ["PATH": "/usr/bin:/bin"]
-            command.directory = folder.url.path
-            let program = try ProgramCompany(command, writes: true)
+            @Sendable func program(_ script: String) throws -> ProgramCompany {
+                var command = try ProgramCommand(url: "program:python3 \(script) \(path)")
+                command.environment = ["PATH": "/usr/bin:/bin"]
+                command.directory = folder.url.path
+                return try ProgramCompany(command, writes: true)
+            }
+            let stores = Self.root + "/docs/stores"
+            // The program makes its table.
+            _ = try program(stores + "/sqlite_store.py")
             var configuration = Configuration()
             configuration.busyMode = .timeout(10)
             let service = try DatabaseQueue(path: path, configuration: configuration)
@@ -85,12 +125,38 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
                         BEGIN SELECT RAISE(ABORT, 'no'); END
                         """)
             }
-            return ContractTable(company: program, folder: folder) { sql in
+            return try ContractTable(folder: folder) { lost in
+                guard let lost else { return (try program(stores + "/sqlite_store.py"), {}) }
+                let text = Self.losingProgram(over: stores, lost)
+                return (try program(folder.write(text, to: "losing_store.py")), {})
+            } service: { sql in
                 try service.write { try $0.execute(sql: sql) }
             }
         case .postgresql: return try inPostgreSQL(folder)
-        case .mysql: return try inMySQL(folder)
+        case .mysql: return try inMySQL(folder, isAlone: isAlone)
         }
+    }
+
+    /// A program that cannot tell whether its first unit was committed.
+    private static func losingProgram(over stores: String, _ lost: LostCommit) -> String {
+        """
+        import json, os, sys
+        sys.path.insert(0, "\(stores)")
+        import sqlite_store
+        store = sqlite_store.Store(sys.argv[1], False)
+        for ask in map(json.loads, sys.stdin):
+            if ask["op"] == "bye":
+                break
+            is_lost = ask["op"] == "write" and not os.path.exists("lost")
+            answer = {}
+            if not is_lost or \(lost == .answer ? "True" : "False"):
+                answer = getattr(store, ask["op"])(ask)
+            if is_lost:
+                open("lost", "w").close()
+                answer = {"committed": "unknown"}
+            print(json.dumps({"id": ask["id"], **answer}), flush=True)
+
+        """
     }
 
     private func inPostgreSQL(_ folder: TemporaryFolder) throws -> ContractTable {
@@ -99,29 +165,36 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
             let service = try TestServer.session(database: database)
             _ = try service.script(Self.definition)
             let address = try PostgresAddress(url: TestServer.url(database: database))
-            return ContractTable(
-                company: PostgresCompany(
-                    try .libpq(address), mapping: Self.mapping, books: "contract"),
-                folder: folder
-            ) { sql in _ = try service.script(sql) }
+            return try ContractTable(folder: folder) { lost in
+                let sessions = BreakablePostgresSessions()
+                let company = PostgresCompany(
+                    sessions.connector(to: address), mapping: Self.mapping, books: "contract")
+                return (company, { sessions.set(lost == .answer ? .answerLost : .terminated) })
+            } service: { sql in
+                _ = try service.script(sql)
+            }
         #else
             throw NotBuilt()
         #endif
     }
 
-    private func inMySQL(_ folder: TemporaryFolder) throws -> ContractTable {
+    private func inMySQL(_ folder: TemporaryFolder, isAlone: Bool) throws -> ContractTable {
         #if MySQL
-            let server = try Self.server.get()
+            let server = isAlone ? try OwnMariaDB() : try Self.server.get()
             let database = "contract\(Self.databases.add(1, ordering: .relaxed).newValue)"
             try server.sql("CREATE DATABASE \(database) CHARACTER SET utf8mb4", in: "mysql")
             let address = try MySQLAddress(url: server.url(database: database))
             let service = try MariaDBSession(address)
             try service.execute(Self.definition)
-            return ContractTable(
-                company: MySQLCompany(
-                    try .libmariadb(address), mapping: Self.mapping, books: "contract"),
-                folder: folder
-            ) { sql in try service.execute(sql) }
+            let end = { @Sendable in if isAlone { server.stop() } }
+            return try ContractTable(folder: folder, end: end) { lost in
+                let sessions = BreakableMySQLSessions()
+                let company = MySQLCompany(
+                    sessions.connector(to: address), mapping: Self.mapping, books: "contract")
+                return (company, { sessions.set(lost == .answer ? .answerLost : .terminated) })
+            } service: { sql in
+                try service.execute(sql)
+            }
         #else
             throw NotBuilt()
         #endif
@@ -164,21 +237,42 @@ enum CompanyPlace: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
+/// What is lost of a commit whose end its client does not learn.
+enum LostCommit: CaseIterable {
+    /// It is done.
+    case answer
+    /// It is not done.
+    case request
+}
+
 /// A table of the company's, our adapter over it, and the company's own service.
 final class ContractTable: Sendable {
+    /// An adapter, and what lets it lose its next commit.
+    typealias Connection = (company: any CompanyDatabase, lose: @Sendable () -> Void)
+
     let company: any CompanyDatabase
+    private let connect: @Sendable (LostCommit?) throws -> Connection
+    private let end: @Sendable () -> Void
     private let folder: TemporaryFolder
     private let service: @Sendable (String) throws -> Void
     private let lastEntry = Mutex<Int64>(0)
 
     init(
-        company: any CompanyDatabase, folder: TemporaryFolder,
-        _ service: @escaping @Sendable (String) throws -> Void
-    ) {
-        self.company = company
+        folder: TemporaryFolder, end: @escaping @Sendable () -> Void = {},
+        connect: @escaping @Sendable (LostCommit?) throws -> Connection,
+        service: @escaping @Sendable (String) throws -> Void
+    ) throws {
+        company = try connect(nil).company
+        self.connect = connect
+        self.end = end
         self.folder = folder
         self.service = service
     }
+
+    deinit { end() }
+
+    /// Our adapter over a new connection.
+    func reconnect(losing lost: LostCommit? = nil) throws -> Connection { try connect(lost) }
 
     /// The path of a file that goes away with the table.
     func path(_ name: String) -> String { folder.url.appending(path: name).path }

@@ -86,7 +86,7 @@
         }
 
         /// The same table, over sessions that a test may break.
-        func company(over sessions: BreakableSessions) throws -> MySQLCompany {
+        func company(over sessions: BreakableMySQLSessions) throws -> MySQLCompany {
             MySQLCompany(
                 sessions.connector(to: try Self.address(database)), mapping: mapping,
                 books: Self.books)
@@ -120,87 +120,6 @@
         /// Everything of the rows that no mapping names.
         func unmapped() throws -> String {
             try sql("SELECT MD5(GROUP_CONCAT(HEX(user_id), note, big ORDER BY 1)) FROM subs")
-        }
-    }
-
-    /// Sessions over libmariadb that break where a test says.
-    final class BreakableSessions: Sendable {
-        /// What happens to a statement.
-        enum Fault: Sendable {
-            case none
-            /// A COMMIT is done, and its answer never arrives.
-            case answerLost
-            /// The server ends the session before it hears of the COMMIT.
-            case terminated
-            /// The session ends with the answer to this statement.
-            case lostAfter(String)
-        }
-
-        private let fault = Mutex(Fault.none)
-
-        func set(_ fault: Fault) { self.fault.withLock { $0 = fault } }
-
-        func connector(to address: MySQLAddress) -> MySQLConnector {
-            MySQLConnector(address) { () throws(MySQLFailure) in
-                Session(try MariaDBSession(address), of: self, address)
-            }
-        }
-
-        private final class Session: MySQLSession {
-            let session: MariaDBSession
-            let owner: BreakableSessions
-            let address: MySQLAddress
-
-            var isMariaDB: Bool { session.isMariaDB }
-
-            init(_ session: MariaDBSession, of owner: BreakableSessions, _ address: MySQLAddress) {
-                self.session = session
-                self.owner = owner
-                self.address = address
-            }
-
-            func isUsed(for doing: String) {}
-
-            func run(
-                _ sql: String, _ arguments: [CompanyLiteral]
-            ) throws(MySQLFailure) -> MySQLRows {
-                let rows = try session.run(sql, arguments)
-                try loseSession(after: sql)
-                return rows
-            }
-
-            private func loseSession(after sql: String) throws(MySQLFailure) {
-                let isLost = owner.fault.withLock { fault in
-                    guard case .lostAfter(let begin) = fault, sql.hasPrefix(begin) else {
-                        return false
-                    }
-                    fault = .none
-                    return true
-                }
-                if isLost { throw MySQLFailure(number: 2013, words: "cut by the test") }
-            }
-
-            func execute(_ sql: String) throws(MySQLFailure) {
-                guard sql == "COMMIT" else {
-                    try session.execute(sql)
-                    return try loseSession(after: sql)
-                }
-                let fault = owner.fault.withLock { fault in
-                    defer { fault = .none }
-                    return fault
-                }
-                switch fault {
-                case .none, .lostAfter: try session.execute(sql)
-                case .answerLost:
-                    try session.execute(sql)
-                    throw MySQLFailure(number: 2013, words: "cut by the test")
-                case .terminated:
-                    let mine =
-                        try session.run("SELECT CONNECTION_ID()", []).rows.first?.first ?? nil
-                    try MariaDBSession(address).execute("KILL \(mine ?? "0")")
-                    try session.execute(sql)
-                }
-            }
         }
     }
 #endif

@@ -198,57 +198,25 @@
 
     @Suite(.enabled(if: OwnMariaDB.isInstalled, "needs a MariaDB server (apt: mariadb-server)"))
     struct `A COMMIT without an answer in MySQL` {
-        private func commit(
-            _ fault: BreakableSessions.Fault
-        ) throws -> (LiveCompany, MySQLCompany, CommitOutcome) {
+        private let written = """
+            SELECT CONCAT(count(*), ' ', (SELECT count(*) FROM trueup_corrections), ' ',
+                MAX(lock_version)) FROM subs WHERE status = 'expired'
+            """
+
+        @Test func `is made once where the connection is lost behind its entry`() throws {
             let live = try LiveCompany()
-            let sessions = BreakableSessions()
+            let sessions = BreakableMySQLSessions()
             let company = try live.company(over: sessions)
             try company.check(mayWrite: true)
             let row = try #require(try company.row(LiveCompany.key(1)))
             try company.begin()
             #expect(try company.write(LiveCompany.expire(row)) == .applied(version: 2))
             try company.append(LiveCompany.entry(1))
-            sessions.set(fault)
-            return (live, company, try company.commit())
-        }
-
-        private let written = """
-            SELECT CONCAT(count(*), ' ', (SELECT count(*) FROM trueup_corrections), ' ',
-                MAX(lock_version)) FROM subs WHERE status = 'expired'
-            """
-
-        @Test func `is found in the ledger where it was done`() throws {
-            let (live, company, outcome) = try commit(.answerLost)
-            #expect(outcome == .committed)
-            #expect(try company.entries(after: 0, limit: 10) == [LiveCompany.entry(1)])
-            #expect(try live.sql(written) == "1 1 2")
-            #expect(company.repetitions == 0)
-        }
-
-        @Test(arguments: [
-            BreakableSessions.Fault.terminated, .lostAfter("INSERT INTO trueup_corrections"),
-        ])
-        func `is done once more where the ledger shows that it was not done`(
-            fault: BreakableSessions.Fault
-        ) throws {
-            let (live, company, outcome) = try commit(fault)
-            #expect(outcome == .committed)
+            sessions.set(.lostAfter("INSERT INTO trueup_corrections"))
+            #expect(try company.commit() == .committed)
             #expect(try company.entries(after: 0, limit: 10) == [LiveCompany.entry(1)])
             #expect(try live.sql(written) == "1 1 2")
             #expect(company.repetitions > 0)
-        }
-
-        @Test func `leaves a number that nobody can commit twice`() throws {
-            let (live, company, _) = try commit(.answerLost)
-            let row = try #require(try company.row(LiveCompany.key(2)))
-            try company.begin()
-            #expect(try company.write(LiveCompany.expire(row)) == .applied(version: 2))
-            try company.append(LiveCompany.entry(1))
-            #expect {
-                try company.commit()
-            } throws: { ($0 as? StoreError)?.exitStatus == .config }
-            #expect(try live.sql(written) == "1 1 2")
         }
 
         @Test func `waits for a transaction that the server still works on`() throws {
@@ -256,7 +224,7 @@
             try live.company.check(mayWrite: true)
             // As a session whose answer was lost leaves it.
             let lost = try MariaDBSession(LiveCompany.address(live.database))
-            let sessions = BreakableSessions()
+            let sessions = BreakableMySQLSessions()
             let company = try live.company(over: sessions)
             let row = try #require(try company.row(LiveCompany.key(1)))
             try company.begin()

@@ -75,12 +75,12 @@
             #expect(try live.text(listed) == "a 7 0")
         }
 
-        @Test(arguments: [BreakableSessions.Fault.answerLost, .terminated])
+        @Test(arguments: [BreakablePostgresSessions.Fault.answerLost, .terminated])
         func `is there once, however often the connection is lost`(
-            fault: BreakableSessions.Fault
+            fault: BreakablePostgresSessions.Fault
         ) throws {
             let live = try live()
-            let sessions = BreakableSessions()
+            let sessions = BreakablePostgresSessions()
             let company = try live.company(over: sessions)
             try company.check(mayWrite: true)
             sessions.set(fault)

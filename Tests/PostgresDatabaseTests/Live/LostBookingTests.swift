@@ -18,7 +18,7 @@
             try SharedCalls(
                 .libpq(PostgresAddress(url: TestServer.url(database: live.database)))
             ).prepare()
-            let sessions = BreakableSessions()
+            let sessions = BreakablePostgresSessions()
             let address = try PostgresAddress(url: TestServer.url(database: live.database))
             let calls = SharedCalls(sessions.connector(to: address))
             sessions.set(.answerLost)

@@ -121,17 +121,6 @@
             #expect(try live.company.commit() == .committed)
         }
 
-        @Test func `does not begin where transactions are read-only`() throws {
-            let live = try LiveCompany()
-            try live.company.check(mayWrite: true)
-            _ = try live.service.script(
-                "ALTER DATABASE \(live.database) SET default_transaction_read_only = on")
-            let fresh = try live.company(over: BreakableSessions())
-            #expect { try fresh.begin() } throws: { error in
-                (error as? StoreError)?.exitStatus == .unavailable
-            }
-        }
-
         @Test func `does once more what a lost session had done`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
