@@ -92,7 +92,7 @@ struct ProgramObject {
 package struct ProgramGreeting: Hashable, Sendable {
     package var name: String
     /// The columns that it keeps, besides those of the key.
-    package var columns: Set<SubscriptionField>
+    package var columns: Set<MappedField>
     package var takesInserts: Bool
     /// Whether its rows have a version.
     package var hasVersions: Bool
@@ -120,7 +120,7 @@ package struct ProgramGreeting: Hashable, Sendable {
         var named: Set<String> = []
         for column in try answer.list("columns") {
             guard let text = column.text,
-                let field = SubscriptionField.mappable.first(where: { $0.rawValue == text })
+                let field = MappedTable.subscriptions.field(named: text)
             else {
                 throw .violation(
                     "names a column that trueup does not have: \(column.source.prefix(60))")
@@ -130,7 +130,7 @@ package struct ProgramGreeting: Hashable, Sendable {
             }
             columns.insert(field)
         }
-        columns.subtract(TableMapping.key)
+        columns.subtract(MappedTable.subscriptions.key)
         guard columns.contains(.status) else {
             throw .violation("does not keep the column status, by which trueup checks")
         }
@@ -152,7 +152,7 @@ package struct ProgramGreeting: Hashable, Sendable {
         var columns = TableMapping.ofProgram(named: name, self.columns)
         for field in self.columns where field.form == .time {
             columns.columns[field] = .column(
-                field.rawValue, keepsMilliseconds ? .milliseconds : .seconds)
+                field.name, keepsMilliseconds ? .milliseconds : .seconds)
         }
         columns.versionColumn = hasVersions ? "version" : nil
         columns.inserts = takesInserts ? [:] : nil
@@ -168,17 +168,17 @@ extension TableMapping {
     ///   - fields: The columns that it keeps, besides those of the key.
     /// - Returns: A mapping that takes inserts and has no version.
     package static func ofProgram(
-        named name: String, _ fields: Set<SubscriptionField> = Set(SubscriptionField.mappable)
+        named name: String, _ fields: Set<MappedField> = Set(MappedTable.subscriptions.fields)
     ) -> TableMapping {
-        var columns: [SubscriptionField: MappedColumn] = [:]
-        for field in fields.union(TableMapping.key) {
+        var columns: [MappedField: MappedColumn] = [:]
+        for field in fields.union(MappedTable.subscriptions.key) {
             let form: ColumnForm =
                 switch field.form {
                 case .text: .text
                 case .integer: .integer
                 case .time: .milliseconds
                 }
-            columns[field] = .column(field.rawValue, form)
+            columns[field] = .column(field.name, form)
         }
         return TableMapping(table: CompanyTableName(name: name), columns: columns, inserts: [:])
     }
@@ -195,8 +195,9 @@ extension ProgramGreeting {
         }
         let values = try ProgramObject(valuesValue, "the values of a row").all
         for (name, value) in values {
-            guard let field = SubscriptionField(rawValue: name), columns.contains(field) else {
-                guard TableMapping.key.contains(where: { $0.rawValue == name }) else {
+            guard let field = MappedTable.subscriptions.field(named: name), columns.contains(field)
+            else {
+                guard MappedTable.subscriptions.key.contains(where: { $0.name == name }) else {
                     throw Self.unnamed(name)
                 }
                 continue
@@ -210,7 +211,9 @@ extension ProgramGreeting {
         if let unreadable = object["unreadable"] {
             for (name, value) in try ProgramObject(unreadable, "the unreadable values of a row").all
             {
-                guard let field = SubscriptionField(rawValue: name), columns.contains(field) else {
+                guard let field = MappedTable.subscriptions.field(named: name),
+                    columns.contains(field)
+                else {
                     throw Self.unnamed(name)
                 }
                 row.values[field] = nil
@@ -253,7 +256,7 @@ extension ProgramGreeting {
     }
 
     /// A value of trueup's; `nil` where it has not its column's form.
-    private func value(_ value: JSONValue, in field: SubscriptionField) -> FieldValue? {
+    private func value(_ value: JSONValue, in field: MappedField) -> FieldValue? {
         guard !value.isNull else { return .null }
         switch field.form {
         case .text:
@@ -271,15 +274,15 @@ extension ProgramGreeting {
     }
 
     /// The values of a change as the program keeps them; `nil` where one cannot be kept.
-    func members(_ values: [SubscriptionField: FieldValue], by mapping: TableMapping)
+    func members(_ values: [MappedField: FieldValue], by mapping: TableMapping)
         -> CanonicalJSON?
     {
         var members: [String: CanonicalJSON] = [:]
         for (field, value) in values {
             switch mapping.literal(value, in: field) {
-            case .null: members[field.rawValue] = .null
-            case .text(let text): members[field.rawValue] = .string(text)
-            case .integer(let number): members[field.rawValue] = .integer(number)
+            case .null: members[field.name] = .null
+            case .text(let text): members[field.name] = .string(text)
+            case .integer(let number): members[field.name] = .integer(number)
             case .boolean, nil: return nil
             }
         }

@@ -262,13 +262,15 @@ extension ProgramCompany {
     /// Rows from one cursor on, in the program's order.
     ///
     /// - Parameters:
+    ///   - table: Of subscriptions; a program keeps no other.
     ///   - cursor: The program's; `nil` from the beginning.
     ///   - limit: How many at most.
     ///   - apps: Whose rows; the others are left out here.
     /// - Returns: The page.
     /// - Throws: `StoreError` where it cannot be read.
     package func rows(
-        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
+        of table: MappedTable = .subscriptions, after cursor: CompanyCursor?, limit: Int,
+        of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> CompanyPage {
         try state.withLock { state throws(StoreError) in
             if cursor == nil { state.walk = Walk() }
@@ -359,9 +361,9 @@ extension ProgramCompany {
     }
 
     /// Every row has a key.
-    package func keylessRows(of apps: [AppIdentity]?) throws(StoreError) -> KeylessRows {
-        KeylessRows()
-    }
+    package func keylessRows(
+        of table: MappedTable, of apps: [AppIdentity]?
+    ) throws(StoreError) -> KeylessRows { KeylessRows() }
 
     /// The other apps that the last reading of all rows met.
     package func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]] {

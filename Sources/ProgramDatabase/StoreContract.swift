@@ -29,8 +29,8 @@ package struct StoreContract {
     /// letter case.
     private var keys: [SubscriptionKey] = []
     private var nextEntry: Int64 = 1
-    private let texts: [SubscriptionField]
-    private let times: [SubscriptionField]
+    private let texts: [MappedField]
+    private let times: [MappedField]
     /// Whether the rows are this command's own.
     private let fills: Bool
 
@@ -42,8 +42,8 @@ package struct StoreContract {
         self.company = company
         let columns = company.greeting.columns
         fills = company.greeting.takesInserts
-        texts = SubscriptionField.allCases.filter { columns.contains($0) && $0.form == .text }
-        times = SubscriptionField.allCases.filter { columns.contains($0) && $0.form == .time }
+        texts = MappedTable.subscriptions.fields.filter { columns.contains($0) && $0.form == .text }
+        times = MappedTable.subscriptions.fields.filter { columns.contains($0) && $0.form == .time }
     }
 
     /// Tries every promise.
@@ -121,7 +121,7 @@ extension StoreContract {
 
     /// A change of some columns from what they hold now.
     private func update(
-        _ row: CompanyRow, _ after: [SubscriptionField: FieldValue]
+        _ row: CompanyRow, _ after: [MappedField: FieldValue]
     ) -> CompanyChange {
         CompanyChange(
             action: .update, key: row.key,
@@ -183,7 +183,7 @@ extension StoreContract {
             guard found == value || (found.isEmpty && value.isEmpty) else {
                 throw Broken(
                     words:
-                        "\(what): \(field.rawValue) is \(found.plainText.prefix(40).debugDescription), "
+                        "\(what): \(field.name) is \(found.plainText.prefix(40).debugDescription), "
                         + "and \(value.plainText.prefix(40).debugDescription) was written")
             }
         }
@@ -238,7 +238,7 @@ extension StoreContract {
             let id = number.isMultiple(of: 3) ? "\(number + 1)" : "2000000\(100_000_000 + number)"
             let key = SubscriptionKey(
                 bundleID: app.bundle, environment: app.environment, originalTransactionID: id)
-            var values: [SubscriptionField: FieldValue] = [.status: .integer(1)]
+            var values: [MappedField: FieldValue] = [.status: .integer(1)]
             for field in times.prefix(1) {
                 values[field] = .time(Timestamp(unixMilliseconds: 1_790_000_000_000))
             }
@@ -314,7 +314,8 @@ extension StoreContract {
     private mutating func combinations() throws -> String? {
         let key = keys[1]
         var tried = 0
-        for field in SubscriptionField.allCases where company.greeting.columns.contains(field) {
+        for field in MappedTable.subscriptions.fields where company.greeting.columns.contains(field)
+        {
             let (first, second) = Self.values(of: field)
             for standing in [first, .null] where field != .status || standing != .null {
                 try set(field, to: standing, of: key)
@@ -330,7 +331,7 @@ extension StoreContract {
                         let isExpected = isRight && version != 1
                         try write(
                             change, expecting: isExpected,
-                            "\(field.rawValue) with \(isRight ? "its value" : "another value") before and "
+                            "\(field.name) with \(isRight ? "its value" : "another value") before and "
                                 + (version == 1
                                     ? "another version"
                                     : version == 0 ? "its version" : "no version"))
@@ -352,7 +353,7 @@ extension StoreContract {
         return "\(tried) combinations"
     }
 
-    private static func values(of field: SubscriptionField) -> (FieldValue, FieldValue) {
+    private static func values(of field: MappedField) -> (FieldValue, FieldValue) {
         switch field.form {
         case .text: (.text("one"), .text("two"))
         case .integer: (.integer(1), .integer(2))
@@ -365,13 +366,13 @@ extension StoreContract {
     }
 
     private mutating func set(
-        _ field: SubscriptionField, to value: FieldValue, of key: SubscriptionKey
+        _ field: MappedField, to value: FieldValue, of key: SubscriptionKey
     ) throws {
         let row = try row(key)
         guard row.values[field] ?? .null != value else { return }
         try write(
             update(row, [field: value]), expecting: true,
-            "\(field.rawValue) set to \(value.plainText.prefix(20).debugDescription)")
+            "\(field.name) set to \(value.plainText.prefix(20).debugDescription)")
     }
 
     private mutating func missingRow() throws -> String? {

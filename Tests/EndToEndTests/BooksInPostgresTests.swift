@@ -90,7 +90,7 @@
                     db, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
                 var rows: [String: [String]] = [:]
                 // What a reading of the company's table writes anew.
-                for table in tables where table != "trueup_company_rows" {
+                for table in tables where !table.hasPrefix("trueup_company_") {
                     rows[table] = try Row.fetchAll(db, sql: "SELECT * FROM \(table)")
                         .map(\.description).sorted()
                 }

@@ -229,7 +229,9 @@
             for content in try server.contents() {
                 let entry = try #require(
                     JSONSerialization.jsonObject(with: Data(content.utf8)) as? [String: Any])
-                guard entry["action"] as? String == "update" else { continue }
+                guard entry["action"] as? String == "update",
+                    entry["table"] as? String == "subscriptions"
+                else { continue }
                 let before = try #require(entry["before"] as? [String: Any])
                 let id = try #require(entry["original_transaction_id"] as? String)
                 try #require(found[id]?.isEmpty == false, "\(content)")

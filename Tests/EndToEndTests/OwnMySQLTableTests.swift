@@ -34,7 +34,7 @@
             let check = try theirs.run("check", "nightly")
             try #require(check.status == 2, "\(check.errors)")
             // A look leaves nothing of ours there.
-            #expect(try place.server.sql("SHOW TABLES") == "apple_subscriptions\nrights")
+            #expect(try place.server.sql("SHOW TABLES") == "apple_subscriptions\norders\nrights")
 
             let run = try theirs.run("run", "nightly")
             #expect([0, 2].contains(run.status), "\(run.errors)\n\(run.output)")
@@ -66,7 +66,7 @@
                     as? [String: Any])
             let planned = try #require(plan["corrections"] as? [[String: Any]]).compactMap {
                 item -> String? in
-                item["action"] as? String == "update"
+                item["action"] as? String == "update" && item["transaction_id"] as? String == nil
                     ? item["original_transaction_id"] as? String : nil
             }
             try #require(planned.count > 3)
@@ -116,7 +116,10 @@
             let updates =
                 isThere
                 ? try place.server.sql(
-                    "SELECT count(*) FROM trueup_corrections WHERE content LIKE '%\"update\"%'")
+                    """
+                    SELECT count(*) FROM trueup_corrections
+                    WHERE content LIKE '%"update"%' AND content LIKE '%"subscriptions"%'
+                    """)
                 : "0"
             let rows = try place.server.sql(
                 "SELECT count(*) FROM apple_subscriptions WHERE source <> 'trueup'")

@@ -18,7 +18,7 @@
                 """
                 CREATE ROLE job LOGIN;
                 CREATE SCHEMA trueup AUTHORIZATION job;
-                GRANT SELECT, UPDATE, INSERT ON public.apple_subscriptions TO job;
+                GRANT SELECT, UPDATE, INSERT ON public.apple_subscriptions, public.orders TO job;
                 GRANT SELECT, INSERT, UPDATE, DELETE ON public.rights TO job
                 """)
             let copy = try night.origin.copy()

@@ -34,7 +34,7 @@ package struct MySQLServer: CompanyServer {
     /// The number of an entry in the transaction whose COMMIT was not answered.
     private var lost: Int64?
     /// Made once the types of the columns are known.
-    private var mapped: MappedStatements?
+    private var mapped: [MappedTable: MappedStatements] = [:]
 
     init(link: MySQLLink, mapping: TableMapping, books: String) {
         self.link = link
@@ -51,16 +51,20 @@ package struct MySQLServer: CompanyServer {
     package var patience: ServerPatience { link.connector.patience }
     package var repetitions: Int { link.repetitions }
 
-    package mutating func statements() throws(StoreError) -> MappedStatements {
-        if let mapped { return mapped }
+    package mutating func statements(
+        for mapping: TableMapping
+    ) throws(StoreError) -> MappedStatements {
+        if let known = mapped[mapping.kind] { return known }
         guard let table = try link.tables(named: mapping.table).first else {
-            throw .schema(Self.missing(mapping.table, of: place))
+            throw .schema(Self.missing(mapping, of: place))
         }
-        return statements(for: table)
+        return statements(for: mapping, of: table)
     }
 
     @discardableResult
-    private mutating func statements(for table: CompanyTableDescription) -> MappedStatements {
+    private mutating func statements(
+        for mapping: TableMapping, of table: CompanyTableDescription
+    ) -> MappedStatements {
         var read = mapping
         // A point in time, which every session reads by the clock of UTC.
         for (field, column) in mapping.columns {
@@ -70,7 +74,7 @@ package struct MySQLServer: CompanyServer {
             read.columns[field] = .column(name, .timestamp(LocalClock(minutesEast: 0)))
         }
         let statements = MappedStatements(read, for: .mysql)
-        mapped = statements
+        mapped[mapping.kind] = statements
         return statements
     }
 
@@ -158,12 +162,17 @@ package struct MySQLServer: CompanyServer {
     ) throws(StoreError) -> [CompanyTableDescription] {
         if let name {
             let found = try link.tables(named: name)
-            if name == mapping.table, let table = found.first { statements(for: table) }
+            for mapping in mapping.all where name == mapping.table {
+                if let table = found.first { statements(for: mapping, of: table) }
+            }
             return found
         }
-        // The mapped one may be in another database than that of the URL.
-        let elsewhere = mapping.table.schema == nil ? [] : try link.tables(named: mapping.table)
-        return elsewhere + (try link.tables())
+        // The mapped ones may be in another database than that of the URL.
+        var tables: [CompanyTableDescription] = []
+        for mapping in mapping.all where mapping.table.schema != nil {
+            tables += try link.tables(named: mapping.table)
+        }
+        return tables + (try link.tables())
     }
 
     package mutating func facts() throws(StoreError) -> [String] {
@@ -211,7 +220,7 @@ package struct MySQLServer: CompanyServer {
 
     /// Rows and their entries belong to one transaction, which only InnoDB has.
     private mutating func obstacleOfEngine() throws(StoreError) -> String? {
-        for name in [mapping.table, mapping.entitlements].compactMap(\.self) {
+        for name in mapping.all.map(\.table) + [mapping.entitlements].compactMap(\.self) {
             guard let engine = try link.engine(of: name), engine != "InnoDB" else { continue }
             let table = MappedStatements(TableMapping(table: name, columns: [:]), for: .mysql).table
             return "\(name) has the engine \(engine), which has no transactions: run ALTER TABLE "
@@ -233,7 +242,9 @@ package struct MySQLServer: CompanyServer {
         if let obstacle = facts.obstacleToWriting ?? facts.obstacleOfLog { return obstacle }
         if let obstacle = try obstacleOfEngine() { return obstacle }
         if let obstacle = try obstacleToOurTables() { return obstacle }
-        return try obstacle(toTrying: try statements().trials + entitlementTrials)
+        var trials = entitlementTrials
+        for mapping in mapping.all { trials += try statements(for: mapping).trials }
+        return try obstacle(toTrying: trials)
     }
 
     private var entitlementTrials: [String] {

@@ -27,8 +27,8 @@ extension ServerCompany where Server == PostgresServer {
 /// between them, so that PgBouncer may be between in transaction mode.
 package struct PostgresServer: CompanyServer {
     var keeper: SessionKeeper
-    private let mapped: MappedStatements
-    private let members: JSONMembers
+    private let mapping: TableMapping
+    private let members: [MappedTable: JSONMembers]
     /// Whose entries in the ledger are trueup's: several books may correct one database.
     private let books: String
     package var fences: [LeaseFence] = []
@@ -40,8 +40,8 @@ package struct PostgresServer: CompanyServer {
     init(keeper: SessionKeeper, mapping: TableMapping, books: String) {
         self.keeper = keeper
         self.books = books
-        mapped = MappedStatements(mapping, for: .postgresql)
-        members = JSONMembers(mapping)
+        self.mapping = mapping
+        members = mapping.all.reduce(into: [:]) { $0[$1.kind] = JSONMembers($1) }
     }
 
     package static let rules = CompanyServerRules(
@@ -52,9 +52,13 @@ package struct PostgresServer: CompanyServer {
     package var patience: ServerPatience { keeper.connector.patience }
     package var repetitions: Int { keeper.repetitions }
 
-    package mutating func statements() throws(StoreError) -> MappedStatements { mapped }
+    package mutating func statements(
+        for mapping: TableMapping
+    ) throws(StoreError) -> MappedStatements { MappedStatements(mapping, for: .postgresql) }
 
-    package func texts(of row: [String?]) -> [String?] { members.texts(of: row) }
+    package func texts(of row: [String?], by mapping: TableMapping) -> [String?] {
+        members[mapping.kind]?.texts(of: row) ?? row
+    }
 
     package mutating func session(for doing: String) throws(ServerFailure) -> any ServerSession {
         do throws(StoreError) {
@@ -209,7 +213,8 @@ package struct PostgresServer: CompanyServer {
 
     package mutating func obstacleToLedger() throws(StoreError) -> String? {
         if let obstacle = try keeper.obstacleToOurSchema() { return obstacle }
-        return try keeper.obstacleToWriting(mapped.trials)
+        return try keeper.obstacleToWriting(
+            mapping.all.flatMap { MappedStatements($0, for: .postgresql).trials })
     }
 }
 

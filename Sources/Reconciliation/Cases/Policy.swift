@@ -51,6 +51,11 @@ package struct Policy: Hashable, Sendable {
 
     /// Whether findings of a kind are reported and corrected in this run.
     func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
+
+    /// Whether a column of a row may be written, as far as the job and the table say.
+    func writes(_ field: SubscriptionField) -> Bool {
+        !reportOnlyFields.contains(field.rawValue) && !kept.readOnly.contains(field)
+    }
 }
 
 /// When a customer's transaction history is read.
@@ -72,6 +77,14 @@ package struct KeptColumns: Hashable, Sendable {
     package var statuses: [Int: Int]
     /// Whether rows may be inserted.
     package var takesInserts: Bool
+    /// Columns that are compared and never written.
+    package var readOnly: Set<SubscriptionField> = []
+    /// Columns of one-time purchases that are compared and never written.
+    package var purchasesReadOnly: Set<TransactionField> = []
+    /// Columns of one-time purchases that nothing is checked by.
+    package var leftOutOfPurchases: Set<TransactionField> = []
+    /// Whether one-time purchases may be inserted.
+    package var takesPurchases = true
     /// How much of a second the columns of times keep.
     package var precision = TimePrecision()
 
@@ -91,7 +104,13 @@ package struct KeptColumns: Hashable, Sendable {
             statuses[Int(clamping: number)] = Int(clamping: kept)
         }
         self.init(
-            leftOut: mapping.notKept, statuses: statuses, takesInserts: mapping.inserts != nil)
+            leftOut: Set(mapping.notKept.compactMap(\.ofSubscription)), statuses: statuses,
+            takesInserts: mapping.inserts != nil)
+        readOnly = Set(mapping.readOnly.compactMap(\.ofSubscription))
+        guard let purchases = mapping.purchases else { return }
+        leftOutOfPurchases = Set(purchases.notKept.compactMap(\.ofPurchase))
+        purchasesReadOnly = Set(purchases.readOnly.compactMap(\.ofPurchase))
+        takesPurchases = purchases.inserts != nil
     }
 
     func leavesOut(_ field: SubscriptionField) -> Bool { leftOut.contains(field) }

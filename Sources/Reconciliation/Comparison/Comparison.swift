@@ -112,7 +112,7 @@ final class Comparison: Sendable {
     /// Whether a stored time is Apple's, as far as the column keeps it.
     func agrees(_ ours: Timestamp, _ theirs: Timestamp, in field: SubscriptionField) -> Bool {
         ours.agrees(withApple: theirs)
-            || kept.precision.cut(.time(theirs), in: field) == .time(ours)
+            || kept.precision.cut(.time(theirs), in: .subscription(field)) == .time(ours)
     }
 
     /// Whether Apple's status differs from the stored value, but the table has one word for both.

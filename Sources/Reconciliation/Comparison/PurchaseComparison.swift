@@ -37,6 +37,7 @@ final class PurchaseComparison: Sendable {
     /// When Apple notified the company of this; `nil` where it is not known.
     private let notified: Timestamp?
     private let settled: Timestamp
+    private let kept: KeptColumns
 
     init(
         signed: SignedTransaction, stored: LocalTransaction?, owner: PurchaseOwner?,
@@ -50,6 +51,7 @@ final class PurchaseComparison: Sendable {
             bundleID: app.bundleID, environment: app.environment.rawValue,
             transactionID: signed.transactionID)
         settled = policy.now.adding(milliseconds: -policy.settleMilliseconds)
+        kept = policy.kept
     }
 
     /// By which outcomes, findings and ledger entries name the purchase.
@@ -80,9 +82,11 @@ final class PurchaseComparison: Sendable {
         guard let stored else { return [] }
         let isRefundedOnBoth = stored.revocationDate != nil && signed.revocationDate != nil
         return Self.refund.filter { field in
+            guard !kept.leftOutOfPurchases.contains(field) else { return false }
             let (ours, theirs) = (stored.value(of: field), signed.value(of: field))
             if case .time(let our) = ours, case .time(let their) = theirs {
                 return !our.agrees(withApple: their)
+                    && kept.precision.cut(theirs, in: .purchase(field)) != ours
             }
             if isRefundedOnBoth, ours == .null || theirs == .null { return false }
             return ours != theirs
@@ -98,7 +102,12 @@ final class PurchaseComparison: Sendable {
     ///
     /// A token of another customer's says that the row, or the insert, would be the wrong customer's.
     var veto: String? {
-        if stored == nil, owner == nil { return "no stored row says whose purchase it is" }
+        if stored == nil {
+            guard owner != nil else { return "no stored row says whose purchase it is" }
+            guard kept.takesPurchases else {
+                return "store.purchases.insert does not allow rows to be inserted"
+            }
+        }
         guard let token = signed.appAccountToken?.lowercased() else { return nil }
         let ours = stored == nil ? owner?.appAccountToken : stored?.appAccountToken
         guard let ours, ours.lowercased() != token else { return nil }
@@ -127,7 +136,8 @@ final class PurchaseComparison: Sendable {
         case .purchaseRefundMissed:
             guard let stored else { return nil }
             var changes: [TransactionField: FieldChange] = [:]
-            for field in refundDifferences where policy.writesInPeriods(field) {
+            for field in refundDifferences
+            where policy.writesInPeriods(field) && !kept.purchasesReadOnly.contains(field) {
                 changes[field] = FieldChange(
                     before: stored.storedValue(of: field), after: signed.value(of: field))
             }

@@ -376,7 +376,7 @@ extension OutcomeDraft {
 
     private func isCorrectable(_ difference: Difference, policy: Policy) -> Bool {
         guard let column = difference.column else { return false }
-        return !policy.reportOnlyFields.contains(column.rawValue)
+        return policy.writes(column)
     }
 
     /// The correction or fill of a held row; `nil` when there is nothing to write.
@@ -400,7 +400,7 @@ extension OutcomeDraft {
         var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.stated
         where !held.contains(field)
-            && !policy.reportOnlyFields.contains(field.rawValue)
+            && policy.writes(field)
             && field != .signedDate
             && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))
             && comparison.differs(in: field)

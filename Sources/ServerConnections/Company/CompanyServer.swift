@@ -18,8 +18,12 @@ package protocol CompanyServer: Sendable {
     /// The leases that every transaction which begins must still hold: one for each app of the run.
     var fences: [LeaseFence] { get set }
 
-    /// The statements for the mapped table; known from the types of its columns where they decide.
-    mutating func statements() throws(StoreError) -> MappedStatements
+    /// The statements for a mapped table; known from the types of its columns where they decide.
+    ///
+    /// - Parameter mapping: Of one table.
+    /// - Returns: They.
+    /// - Throws: Where the types cannot be read.
+    mutating func statements(for mapping: TableMapping) throws(StoreError) -> MappedStatements
 
     /// The session in use, opened again where the last one was lost.
     mutating func session(for doing: String) throws(Failure) -> Session
@@ -85,7 +89,7 @@ package protocol CompanyServer: Sendable {
     // Those below have defaults.
 
     /// The texts of `TableMapping.readColumns` in a row as the server returned it.
-    func texts(of row: [String?]) -> [String?]
+    func texts(of row: [String?], by mapping: TableMapping) -> [String?]
 
     /// By how many seconds a replica is behind; infinite where replication does not run.
     ///
@@ -103,7 +107,7 @@ package protocol CompanyServer: Sendable {
 }
 
 extension CompanyServer {
-    package func texts(of row: [String?]) -> [String?] { row }
+    package func texts(of row: [String?], by mapping: TableMapping) -> [String?] { row }
 
     package func replicationLag(in session: Session) throws(Failure) -> ReplicationLag {
         .unknown("this kind of database does not tell it: leave it out")

@@ -34,7 +34,10 @@ struct UnitWork<Server: CompanyServer> {
     }
 
     func begin(_ state: inout State) throws(StoreError) {
-        _ = try state.server.statements()
+        // The types of columns are looked at before the transaction.
+        for mapping in company.mapping.all {
+            _ = try state.server.statements(for: mapping)
+        }
         var attempt = 1
         while true {
             do throws(Failure) {
@@ -52,13 +55,13 @@ struct UnitWork<Server: CompanyServer> {
         _ change: CompanyChange, _ state: inout State
     ) throws(StoreError) -> CompanyWriteFate {
         guard state.unit != nil else { throw Self.noUnit }
-        let statements = try state.server.statements()
+        let statements = try statements(of: change, &state)
         while true {
             var made: (fate: CompanyWriteFate, isLeftBehind: Bool)
             do throws(Failure) {
                 made = try make(change, by: statements, &state)
             } catch {
-                try requireRights(after: error, &state)
+                try requireRights(on: statements.mapping, after: error, &state)
                 guard let words = Self.refusal(error) else {
                     try replay(after: error, &state)
                     continue
@@ -161,7 +164,8 @@ struct UnitWork<Server: CompanyServer> {
             let look = statements.row(change.key, isLocked: hasSavepoints)
         else { return (.refused("the key is not one that the mapping's constants allow"), false) }
         let session = try state.server.session(for: doing)
-        let standing = try rows(look, server, session)
+        let mapping = statements.mapping
+        let standing = try rows(look, by: mapping, server, session)
         guard standing.count < 2 else {
             return (.refused("two rows have this key; nothing says which is meant"), false)
         }
@@ -183,7 +187,7 @@ struct UnitWork<Server: CompanyServer> {
             let affected = try write(statement, &state, session)
             fate = statements.fate(
                 of: change, affected: affected, from: standing.first,
-                to: try rows(read, server, session))
+                to: try rows(read, by: mapping, server, session))
         } catch {
             // A right that is gone is about every row: that is looked at before it counts.
             guard hasSavepoints, error.isOfOneRow, error.meaning != .forbidden else { throw error }
@@ -196,9 +200,19 @@ struct UnitWork<Server: CompanyServer> {
     }
 
     private func rows(
-        _ statement: MappedStatement, _ server: Server, _ session: Server.Session
+        _ statement: MappedStatement, by mapping: TableMapping, _ server: Server,
+        _ session: Server.Session
     ) throws(Failure) -> [[String?]] {
-        try server.run(statement, in: session).rows.map(server.texts)
+        try server.run(statement, in: session).rows.map { server.texts(of: $0, by: mapping) }
+    }
+
+    private func statements(
+        of change: CompanyChange, _ state: inout State
+    ) throws(StoreError) -> MappedStatements {
+        guard let mapping = company.mapping.mapping(of: change.table) else {
+            throw .inconsistent("`\(change.table.setting)` names no table.")
+        }
+        return try state.server.statements(for: mapping)
     }
 
     private func execute(
@@ -259,7 +273,10 @@ struct UnitWork<Server: CompanyServer> {
     ///
     /// Without a failure one value was refused, which is not a reason to give up.
     private func replay(after failure: Failure?, _ state: inout State) throws(StoreError) {
-        let statements = try state.server.statements()
+        var made: [MappedTable: MappedStatements] = [:]
+        for step in state.unit?.steps ?? [] where made[step.change.table] == nil {
+            made[step.change.table] = try statements(of: step.change, &state)
+        }
         var failure = failure
         while var unit = state.unit {
             if let failure {
@@ -272,7 +289,9 @@ struct UnitWork<Server: CompanyServer> {
             do throws(Failure) {
                 try open(&state)
                 for step in unit.steps where step.fate.isApplied {
-                    guard try make(step.change, by: statements, &state).fate == step.fate else {
+                    guard let statements = made[step.change.table],
+                        try make(step.change, by: statements, &state).fate == step.fate
+                    else {
                         throw Failure.again("another program changed a row while it was corrected")
                     }
                 }
@@ -286,17 +305,17 @@ struct UnitWork<Server: CompanyServer> {
     /// A refusal by a policy or a trigger is about one row; a right of the user's that is gone is
     /// about all, and ends the run.
     private func requireRights(
-        after failure: Failure, _ state: inout State
+        on mapping: TableMapping, after failure: Failure, _ state: inout State
     ) throws(StoreError) {
         guard failure.meaning == .forbidden, !failure.endsSession, let unit = state.unit else {
             return
         }
         state.unit = nil
         state.server.rollBack()
-        let table = try state.server.tables(named: company.mapping.table).first
+        let table = try state.server.tables(named: mapping.table).first
         let problem =
             table.map {
-                MappingCheck(company.mapping, against: $0, for: Server.rules.dialect)
+                MappingCheck(mapping, against: $0, for: Server.rules.dialect)
                     .problem(mayWrite: true)
             } ?? "the user can no longer see it"
         guard let problem else {
@@ -304,7 +323,7 @@ struct UnitWork<Server: CompanyServer> {
             return
         }
         throw .schema(
-            "\(company.mapping.table) of \(state.server.place): \(problem). A right was "
+            "\(mapping.table) of \(state.server.place): \(problem). A right was "
                 + "withdrawn during the run. Nothing of this step was written; what was committed "
                 + "before is kept and reported. Grant the right again and run the job again: it "
                 + "continues where it stopped.")

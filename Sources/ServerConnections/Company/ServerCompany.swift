@@ -60,27 +60,39 @@ extension ServerCompany {
     /// - Throws: `StoreError.schema`, naming the column.
     package func check(mayWrite: Bool) throws(StoreError) {
         let precision = try withServer { server throws(StoreError) in
-            let place = server.place
-            guard let table = try server.tables(named: mapping.table).first else {
-                throw .schema(Server.missing(mapping.table, of: place))
-            }
-            let held = MappingCheck(mapping, against: table, for: Server.rules.dialect)
-            if let problem = held.problem(mayWrite: mayWrite) {
-                throw .schema(
-                    "\(mapping.table) of \(place): \(problem); nothing was "
-                        + "read or written. Adapt store.subscriptions to the change, or undo it.")
-            }
-            if let obstacle = try server.obstacle(to: mapping.table, trying: []) {
-                throw .schema(
-                    "\(mapping.table) of \(place): \(obstacle); nothing was read or written.")
+            var precision = TimePrecision()
+            for mapping in mapping.all {
+                let held = try Self.held(mapping, mayWrite: mayWrite, &server)
+                precision.digits.merge(held.digits) { first, _ in first }
             }
             if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite, &server) {
                 throw .schema(obstacle)
             }
             try server.prepareLedger(mayWrite: mayWrite)
-            return held.precision
+            return precision
         }
         state.withLock { $0.precision = precision }
+    }
+
+    /// How much of a second the columns of one table keep, which holds what its mapping states.
+    private static func held(
+        _ mapping: TableMapping, mayWrite: Bool, _ server: inout Server
+    ) throws(StoreError) -> TimePrecision {
+        let place = server.place
+        guard let table = try server.tables(named: mapping.table).first else {
+            throw .schema(Server.missing(mapping, of: place))
+        }
+        let held = MappingCheck(mapping, against: table, for: Server.rules.dialect)
+        if let problem = held.problem(mayWrite: mayWrite) {
+            throw .schema(
+                "\(mapping.table) of \(place): \(problem); nothing was "
+                    + "read or written. Adapt \(mapping.kind.setting) to the change, or undo it.")
+        }
+        if let obstacle = try server.obstacle(to: mapping.table, trying: []) {
+            throw .schema(
+                "\(mapping.table) of \(place): \(obstacle); nothing was read or written.")
+        }
+        return held.precision
     }
 
     /// The tables and views that the user may see, without the server's own and trueup's.
@@ -174,12 +186,12 @@ extension ServerCompany {
 
 extension CompanyServer {
     /// - Parameters:
-    ///   - table: As the mapping names it.
+    ///   - mapping: It names the table.
     ///   - place: Where it was looked for.
     /// - Returns: A message.
-    package static func missing(_ table: CompanyTableName, of place: String) -> String {
-        "The database \(place) has no table or view \(table) that its user may see; nothing was read "
-            + "or written. Adapt store.subscriptions.table, or grant the right."
+    package static func missing(_ mapping: TableMapping, of place: String) -> String {
+        "The database \(place) has no table or view \(mapping.table) that its user may see; nothing "
+            + "was read or written. Adapt \(mapping.kind.setting).table, or grant the right."
     }
 }
 
@@ -187,21 +199,27 @@ extension ServerCompany {
     /// The rows behind a key, in the order of the database.
     ///
     /// - Parameters:
+    ///   - table: Which of the company's.
     ///   - cursor: The last row of the page before; `nil` from the beginning.
     ///   - limit: How many at most, unless more keys than that are the same to the database.
     ///   - apps: Whose rows; `nil` for all.
     /// - Returns: The page, with the cursor of its last row where there may be more.
     /// - Throws: `StoreError` when it cannot be read.
     package func rows(
-        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
+        of table: MappedTable = .subscriptions, after cursor: CompanyCursor?, limit: Int,
+        of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> CompanyPage {
-        try state.withLock { state throws(StoreError) in
-            let statements = try state.server.statements()
+        guard let mapping = mapping.mapping(of: table) else {
+            return CompanyPage(rows: [], next: nil)
+        }
+        return try state.withLock { state throws(StoreError) in
+            let statements = try state.server.statements(for: mapping)
             var limit = limit
             while true {
                 let found = try read(
                     "reading \(mapping.table)",
-                    statements.page(after: cursor, limit: limit &+ 1, of: apps), &state)
+                    statements.page(after: cursor, limit: limit &+ 1, of: apps), by: mapping,
+                    &state)
                 guard statements.dialect == .mysql else {
                     return CompanyPage(of: found, limit: limit, by: statements)
                 }
@@ -240,12 +258,17 @@ extension ServerCompany {
 
     /// The rows that no key leads to, because a column of it is NULL.
     ///
-    /// - Parameter apps: Whose rows; `nil` for all.
+    /// - Parameters:
+    ///   - table: Which of the company's.
+    ///   - apps: Whose rows; `nil` for all.
     /// - Returns: How many, and which columns.
     /// - Throws: `StoreError` when they cannot be counted.
-    package func keylessRows(of apps: [AppIdentity]? = nil) throws(StoreError) -> KeylessRows {
-        try state.withLock { state throws(StoreError) in
-            let statements = try state.server.statements()
+    package func keylessRows(
+        of table: MappedTable = .subscriptions, of apps: [AppIdentity]? = nil
+    ) throws(StoreError) -> KeylessRows {
+        guard let mapping = mapping.mapping(of: table) else { return KeylessRows() }
+        return try state.withLock { state throws(StoreError) in
+            let statements = try state.server.statements(for: mapping)
             guard let statement = statements.keyless(of: apps) else { return KeylessRows() }
             let doing = "counting rows without a key in \(mapping.table)"
             return statements.keyless(of: try texts(doing, statement, &state).first)
@@ -259,9 +282,12 @@ extension ServerCompany {
     /// - Throws: `StoreError` when it cannot be read.
     package func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow? {
         try state.withLock { state throws(StoreError) in
-            let statements = try state.server.statements()
-            guard let statement = statements.row(key), isPossible(key) else { return nil }
-            return try read("reading a row of \(mapping.table)", statement, &state).first
+            let statements = try state.server.statements(for: mapping)
+            guard let statement = statements.row(key), isPossible(key, by: statements) else {
+                return nil
+            }
+            return try read("reading a row of \(mapping.table)", statement, by: mapping, &state)
+                .first
                 .map(statements.mapping.row)
         }
     }
@@ -273,7 +299,8 @@ extension ServerCompany {
     /// - Throws: `StoreError` when they cannot be read.
     package func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]] {
         try state.withLock { state throws(StoreError) in
-            guard let statement = try state.server.statements().apps(besides: apps) else {
+            guard let statement = try state.server.statements(for: mapping).apps(besides: apps)
+            else {
                 return []
             }
             return try texts("looking for the apps of \(mapping.table)", statement, &state)
@@ -291,34 +318,31 @@ extension ServerCompany {
         holding id: String, in apps: [[String?]]
     ) throws(StoreError) -> [CompanyRow] {
         try state.withLock { state throws(StoreError) in
-            let statements = try state.server.statements()
+            let statements = try state.server.statements(for: mapping)
             guard let statement = statements.rows(holding: id, in: apps) else { return [] }
             return try read(
-                "looking for rows of a subscription in \(mapping.table)", statement, &state
+                "looking for rows of a subscription in \(mapping.table)", statement, by: mapping,
+                &state
             ).map(statements.mapping.row)
         }
     }
 
     /// Whether the columns of the key can hold it at all: a server refuses a text that is not a
     /// number where it compares with one, or takes its beginning for a number.
-    private func isPossible(_ key: SubscriptionKey) -> Bool {
-        mapping.keyColumns.allSatisfy { part in
-            let text =
-                switch part.field {
-                case .bundleID: key.bundleID
-                case .environment: key.environment
-                default: key.originalTransactionID
-                }
+    private func isPossible(_ key: SubscriptionKey, by statements: MappedStatements) -> Bool {
+        statements.mapping.keyColumns.allSatisfy { part in
+            let text = statements.part(part.field, of: key)
             guard part.form != .text else { return true }
             return !text.isEmpty && part.form.value(of: text, as: .text) != nil
         }
     }
 
-    /// Rows of the mapped table.
+    /// Rows of a mapped table.
     private func read(
-        _ doing: String, _ statement: MappedStatement, _ state: inout State
+        _ doing: String, _ statement: MappedStatement, by mapping: TableMapping,
+        _ state: inout State
     ) throws(StoreError) -> [[String?]] {
-        try texts(doing, statement, &state).map(state.server.texts)
+        try texts(doing, statement, &state).map { state.server.texts(of: $0, by: mapping) }
     }
 
     private func texts(
@@ -501,12 +525,17 @@ extension ServerCompany {
     /// - Returns: What became of it.
     /// - Throws: `StoreError` where the transaction cannot continue; nothing of it was written.
     package func write(_ change: CompanyChange) throws(StoreError) -> CompanyWriteFate {
-        guard isPossible(change.key) else {
-            return change.action == .insert
-                ? .refused("the columns of the key cannot hold it") : .stale
+        guard let mapping = mapping.mapping(of: change.table) else {
+            return .refused("`\(change.table.setting)` names no table")
         }
         return try state.withLock { state throws(StoreError) in
-            try UnitWork(self, "correcting a row").write(change.cut(to: state.precision), &state)
+            let statements = try state.server.statements(for: mapping)
+            guard isPossible(change.key, by: statements) else {
+                return change.action == .insert
+                    ? .refused("the columns of the key cannot hold it") : .stale
+            }
+            return try UnitWork(self, "correcting a row").write(
+                change.cut(to: state.precision), &state)
         }
     }
 

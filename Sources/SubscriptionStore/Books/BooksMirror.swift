@@ -185,7 +185,7 @@ package enum BooksTables {
     /// what the next reading of the company's table makes again, because every reading writes each of
     /// its rows; and notes of rows whose entitlements are out of date, which no rows read there are.
     static let left: Set = [
-        "trueup_database", "trueup_books_copy", "trueup_company_rows",
+        "trueup_database", "trueup_books_copy", "trueup_company_rows", "trueup_company_purchases",
         "trueup_entitlement_notes",
     ]
 

@@ -194,11 +194,11 @@ final class CompanyUnit {
 
     /// The correction as the company keeps it, or `nil` where it keeps nothing of it.
     func kept(_ correction: PlannedCorrection) -> PlannedCorrection? {
-        guard case .subscription(let changes) = correction.changes else { return nil }
-        let kept = link.mapping.kept(changes)
-        guard kept.keys.contains(where: link.mapping.writable.contains) else { return nil }
+        guard let table = correction.changes.mappedTable,
+            let kept = link.mapping.mapping(of: table)?.kept(correction.changes)
+        else { return nil }
         var copy = correction
-        copy.changes = .subscription(kept)
+        copy.changes = kept
         return copy
     }
 
@@ -207,12 +207,15 @@ final class CompanyUnit {
     /// - Parameter correction: As `kept` returned it.
     /// - Throws: `NotMade` where the row is as it was.
     func write(_ correction: PlannedCorrection) throws {
-        let writable = link.mapping.writable
-        let changes = correction.changes.ofSubscription.filter { writable.contains($0.key) }
-        let row = CompanyRowMark(db: db, key: correction.subscription)
+        guard let table = correction.changes.mappedTable,
+            let mapping = link.mapping.mapping(of: table)
+        else { return }
+        let writable = mapping.writable
+        let changes = correction.changes.mapped.filter { writable.contains($0.key) }
+        let row = CompanyRowMark(db: db, table: table, key: correction.companyKey)
         let fate = try link.database.write(
             CompanyChange(
-                action: correction.action, key: correction.subscription,
+                table, action: correction.action, key: row.key,
                 before: changes.mapValues(\.before), after: changes.mapValues(\.after),
                 version: try row.version(), isUndo: correction.undoOf != nil))
         switch fate {
@@ -274,18 +277,48 @@ final class CompanyUnit {
     }
 }
 
+extension PlannedCorrection {
+    /// By which the company's database finds the row.
+    var companyKey: SubscriptionKey { subscription.inTable(ofTransaction: transactionID) }
+}
+
+extension LedgerEntry {
+    /// By which the company's database finds the row.
+    var companyKey: SubscriptionKey { subscription.inTable(ofTransaction: transactionID) }
+}
+
+extension SubscriptionKey {
+    /// The key of a purchase has its transaction id in place of the original one.
+    fileprivate func inTable(ofTransaction id: String?) -> SubscriptionKey {
+        SubscriptionKey(
+            bundleID: bundleID, environment: environment,
+            originalTransactionID: id ?? originalTransactionID)
+    }
+}
+
+extension MappedTable {
+    /// The table with a note of each row of the company's.
+    var marks: String {
+        self == .subscriptions ? "trueup_company_rows" : "trueup_company_purchases"
+    }
+
+    /// The condition that finds a row here.
+    var isKey: String { "bundle_id = ? AND environment = ? AND \(identifier.name) = ?" }
+
+    /// The columns of the key.
+    var keyNames: String { "bundle_id, environment, \(identifier.name)" }
+}
+
 /// The version of a company's row, stored apart from the imported row.
 struct CompanyRowMark {
     let db: Database
+    let table: MappedTable
     let key: SubscriptionKey
 
     /// The company's own version, as it was last read.
     func version() throws -> Int64? {
         let read = try db.cachedStatement(
-            sql: """
-                SELECT version FROM trueup_company_rows
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                """)
+            sql: "SELECT version FROM \(table.marks) WHERE \(table.isKey)")
         return try Int64?.fetchOne(read, arguments: key.arguments).flatMap(\.self)
     }
 
@@ -293,7 +326,7 @@ struct CompanyRowMark {
     func set(_ version: Int64?) throws {
         try db.cachedStatement(
             sql: """
-                INSERT INTO trueup_company_rows
+                INSERT INTO \(table.marks)
                 VALUES (?, ?, ?, (SELECT refresh FROM trueup_company), ?)
                 ON CONFLICT DO UPDATE SET version = excluded.version
                 """
@@ -301,13 +334,9 @@ struct CompanyRowMark {
     }
 
     func forget() throws {
-        try DoubledKeys(db: db).forget(key)
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM trueup_company_rows
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                """
-        ).execute(arguments: key.arguments)
+        if table == .subscriptions { try DoubledKeys(db: db).forget(key) }
+        try db.cachedStatement(sql: "DELETE FROM \(table.marks) WHERE \(table.isKey)")
+            .execute(arguments: key.arguments)
     }
 }
 
@@ -358,13 +387,16 @@ package protocol CompanyDatabase: CompanySchema {
 
     /// The rows behind a key, in the order of the database; each call is a short read of its own.
     ///
-    /// With apps only theirs, as far as columns of the table tell them apart.
+    /// With apps only theirs, as far as columns of the table tell them apart. None of a table that
+    /// no mapping names.
     func rows(
-        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]?
+        of table: MappedTable, after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]?
     ) throws(StoreError) -> CompanyPage
 
     /// The rows that no key leads to, because a column of it is NULL.
-    func keylessRows(of apps: [AppIdentity]?) throws(StoreError) -> KeylessRows
+    func keylessRows(
+        of table: MappedTable, of apps: [AppIdentity]?
+    ) throws(StoreError) -> KeylessRows
 
     /// The row of a key as it is, outside of any transaction of trueup's; `nil` for none.
     func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow?

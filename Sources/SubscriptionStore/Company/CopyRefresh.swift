@@ -4,6 +4,8 @@ package import Subscriptions
 
 /// The changes that reading the company's table made to the imported rows.
 package struct CopyRefresh: Hashable, Sendable {
+    /// Which of trueup's tables was made equal.
+    package var table = MappedTable.subscriptions
     package var rows: Int64 = 0
     package var inserted: Int64 = 0
     package var changed: Int64 = 0
@@ -24,7 +26,7 @@ package struct CopyRefresh: Hashable, Sendable {
     /// Whether the table was read to its end; what was read before a stop is in the copy.
     package var isWhole = true
 
-    package init() {}
+    package init(_ table: MappedTable = .subscriptions) { self.table = table }
 
     mutating func add(_ other: CopyRefresh) {
         rows &+= other.rows
@@ -45,9 +47,9 @@ package struct CopyRefresh: Hashable, Sendable {
         if unreadable > 0, let firstUnreadable {
             remarks.append(
                 unreadable == 1
-                    ? "1 row of your table holds a value that `store.subscriptions` does not read, "
+                    ? "1 row of your table holds a value that `\(table.setting)` does not read, "
                         + "\(firstUnreadable): it is not checked, and never written."
-                    : "\(unreadable) rows of your table hold a value that `store.subscriptions` does "
+                    : "\(unreadable) rows of your table hold a value that `\(table.setting)` does "
                         + "not read, for example \(firstUnreadable): they are not checked, and never "
                         + "written.")
         }
@@ -63,15 +65,16 @@ package struct CopyRefresh: Hashable, Sendable {
             let rows = keyless.count == 1 ? "1 row" : "\(keyless.count) rows"
             remarks.append(
                 "\(rows) of your table \(keyless.count == 1 ? "has" : "have") no value (NULL) in "
-                    + "\(columns), by which a subscription is found: not read, not checked and in no "
+                    + "\(columns), by which a \(table.nameOfRow) is found: not read, not checked and in no "
                     + "total. Fill the column in, or take such rows out of the table.")
         }
         if overlong > 0, let firstOverlong {
             let shown = firstOverlong.originalTransactionID.prefix(40)
+            let id = table == .subscriptions ? "original transaction id" : "transaction id"
             let rows =
                 overlong == 1
-                ? "1 row of your table has an original transaction id"
-                : "\(overlong) rows of your table have original transaction ids"
+                ? "1 row of your table has \(table == .subscriptions ? "an" : "a") \(id)"
+                : "\(overlong) rows of your table have \(id)s"
             remarks.append(
                 "\(rows) of more than \(CopyWriter.longestKeyBytes) bytes with app and environment, "
                     + "such as \"\(shown)…\": not read, not checked and in no total. Apple's have about "
@@ -98,8 +101,8 @@ struct CopyWriter {
 
     /// Every row is marked as seen, because the two databases do not sort keys alike.
     func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
-        var counts = CopyRefresh()
-        try SeatColumns.add(mapping.read.map(\.field), to: db)
+        var counts = CopyRefresh(table)
+        try SeatColumns.add(mapping.read.compactMap(\.field.ofSubscription), to: db)
         var doubled = DoubledKeys(db: db)
         for row in rows {
             guard row.key.byteCount <= Self.longestKeyBytes else {
@@ -108,7 +111,7 @@ struct CopyWriter {
                 continue
             }
             try take(row, &counts)
-            try doubled.note(row)
+            if table == .subscriptions { try doubled.note(row) }
         }
         return counts
     }
@@ -123,18 +126,21 @@ struct CopyWriter {
             return
         }
         counts.rows &+= 1
-        if let (field, shown) = row.unreadable.min(by: { $0.key.rawValue < $1.key.rawValue }) {
+        if let (field, shown) = row.unreadable.min(by: { $0.key.name < $1.key.name }) {
             counts.unreadable &+= 1
             counts.firstUnreadable =
                 counts.firstUnreadable
-                ?? "\(field.rawValue) \"\(shown.prefix(40))\" of \(row.key.originalTransactionID)"
+                ?? "\(field.name) \"\(shown.prefix(40))\" of \(row.key.originalTransactionID)"
         }
-        let fields = mapping.read.map(\.field).filter { !TableMapping.key.contains($0) }
+        let fields = mapping.read.map(\.field).filter { !mapping.key.contains($0) }
         var values = fields.map { stored($0, of: row) }
         guard !fields.isEmpty else { return try insertKey(row.key, &counts) }
-        let names = fields.map(\.rawValue)
+        let names = fields.map(\.name)
         let read = try db.cachedStatement(
-            sql: "SELECT \(names.joined(separator: ", ")) FROM subscriptions WHERE \(Self.isKey)")
+            sql: """
+                SELECT \(names.joined(separator: ", ")) FROM \(table.rawValue)
+                WHERE \(table.isKey)
+                """)
         // Compared while it is at the cursor, where nothing has been repaired.
         let cursor = try Row.fetchCursor(read, arguments: row.key.arguments)
         let isHeld: Bool
@@ -155,38 +161,48 @@ struct CopyWriter {
         if isHeld {
             counts.changed &+= 1
             let sets = names.map { "\($0) = ?" }.joined(separator: ", ")
-            try db.cachedStatement(sql: "UPDATE subscriptions SET \(sets) WHERE \(Self.isKey)")
-                .execute(arguments: StatementArguments(values) + row.key.arguments)
+            try db.cachedStatement(
+                sql: "UPDATE \(table.rawValue) SET \(sets) WHERE \(table.isKey)"
+            ).execute(arguments: StatementArguments(values) + row.key.arguments)
         } else {
             counts.inserted &+= 1
-            let marks = Array(repeating: "?", count: names.count + 3).joined(separator: ", ")
+            let all = [table.keyNames] + names + columnsBesides
+            let arguments = row.key.arguments + StatementArguments(values) + besides(row)
+            let marks = Array(repeating: "?", count: names.count + columnsBesides.count + 3)
             try db.cachedStatement(
                 sql: """
-                    INSERT INTO subscriptions (
-                        bundle_id, environment, original_transaction_id,
-                        \(names.joined(separator: ", "))) VALUES (\(marks))
+                    INSERT INTO \(table.rawValue) (\(all.joined(separator: ", ")))
+                    VALUES (\(marks.joined(separator: ", ")))
                     """
-            ).execute(arguments: row.key.arguments + StatementArguments(values))
+            ).execute(arguments: arguments)
         }
+    }
+
+    private var table: MappedTable { mapping.kind }
+
+    /// A purchase that is not a restored one is its own original.
+    private var columnsBesides: [String] {
+        let original = MappedField.purchase(.originalTransactionID)
+        return table == .purchases && mapping.columns[original] == nil ? [original.name] : []
+    }
+
+    private func besides(_ row: CompanyRow) -> StatementArguments {
+        StatementArguments(columnsBesides.map { _ in row.key.originalTransactionID })
     }
 
     /// Whether the company's column shows what the copy holds, as well as it can.
     private func isReading(
-        _ read: DatabaseValue, of held: DatabaseValue, in field: SubscriptionField
+        _ read: DatabaseValue, of held: DatabaseValue, in field: MappedField
     ) -> Bool {
         guard read != held, let read = field.form.value(read), let held = field.form.value(held)
         else { return false }
         return mapping.isReading(read, of: held, in: field)
     }
 
-    private static let isKey =
-        "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
-
     private func insertKey(_ key: SubscriptionKey, _ counts: inout CopyRefresh) throws {
         try db.cachedStatement(
             sql: """
-                INSERT OR IGNORE INTO subscriptions (
-                    bundle_id, environment, original_transaction_id) VALUES (?, ?, ?)
+                INSERT OR IGNORE INTO \(table.rawValue) (\(table.keyNames)) VALUES (?, ?, ?)
                 """
         ).execute(arguments: key.arguments)
         counts.inserted &+= Int64(db.changesCount)
@@ -196,7 +212,7 @@ struct CopyWriter {
     private func mark(_ row: CompanyRow) throws -> Bool {
         try db.cachedStatement(
             sql: """
-                INSERT INTO trueup_company_rows VALUES (?, ?, ?, ?, ?)
+                INSERT INTO \(table.marks) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET refresh = excluded.refresh, version = excluded.version
                 WHERE refresh <> excluded.refresh
                 """
@@ -206,7 +222,7 @@ struct CopyWriter {
 
     /// An unreadable value is kept as something that has not the column's type here either, so that
     /// every reader of the row sees that it is unreadable.
-    private func stored(_ field: SubscriptionField, of row: CompanyRow) -> DatabaseValue {
+    private func stored(_ field: MappedField, of row: CompanyRow) -> DatabaseValue {
         guard let shown = row.unreadable[field] else {
             return (row.values[field] ?? .null).databaseValue
         }
@@ -329,16 +345,16 @@ extension SQLiteStore {
     ///   - apps: Whose rows are read, as far as columns tell apps apart; `nil` for all.
     ///   - shown: The line of an entry of the ledger as a report shows it.
     ///   - mayContinue: Called after each page with how many rows were read, of about how many; `false` stops.
-    /// - Returns: What was read; `nil` without a table elsewhere.
+    /// - Returns: What was read of each table; none without a table elsewhere.
     /// - Throws: 78 where the schema changed, where the table was restored behind the books, or
     ///   where these books are not those of this table: no row was touched.
     package func refreshCopy(
         for mode: RunMode, at now: Timestamp, of apps: Set<AppIdentity>? = nil,
         filling shown: (Int64) -> String? = { _ in nil },
         whileAllowed mayContinue: (_ rows: Int64, _ expected: Int64?) -> Bool = { _, _ in true }
-    ) async throws(StoreError) -> CopyRefresh? {
+    ) async throws(StoreError) -> [CopyRefresh] {
         guard let company else {
-            guard let state = try copyState() else { return nil }
+            guard let state = try copyState() else { return [] }
             throw .schema(
                 "The rows in \(file.path) were imported from your table \(state.table), which "
                     + "`store.subscriptions` no longer names. Nothing was read or written. Put the "
@@ -353,20 +369,45 @@ extension SQLiteStore {
         try await adoptEntries(from: company, filling: shown)
         let apps = apps?.sorted()
         company.unread.reading(apps)
-        let expected = try await expectedRows(of: apps)
-        var counts = CopyRefresh()
+        var read: [CopyRefresh] = []
+        for mapping in company.mapping.all {
+            read.append(
+                try await refreshCopy(
+                    by: mapping, of: company, refresh, apps, whileAllowed: mayContinue))
+            guard read.last?.isWhole == true else { return read }
+        }
+        let rows = apps == nil ? read.first?.rows : try await expectedRows(in: .subscriptions)
+        try await write("noting that \(company.mapping.table) was read") { db in
+            try db.execute(
+                sql: "UPDATE trueup_company SET refreshed_at = ?, row_count = ?",
+                arguments: [now.unixMilliseconds, rows])
+        }
+        if mode == .apply { try await keepCompanyEntitlements(of: apps) }
+        return read
+    }
+
+    /// Makes the copy of one table equal to it.
+    private func refreshCopy(
+        by mapping: TableMapping, of company: CompanyLink, _ refresh: Int64,
+        _ apps: [AppIdentity]?,
+        whileAllowed mayContinue: (_ rows: Int64, _ expected: Int64?) -> Bool
+    ) async throws(StoreError) -> CopyRefresh {
+        let table = mapping.kind
+        if table == .purchases { try await markPurchasesHeld() }
+        let expected = try await expectedRows(in: table, of: apps)
+        var counts = CopyRefresh(table)
         var cursor: CompanyCursor?
         var pagesReadBefore = 0
         repeat {
             let position = cursor
             let page = try await blocking { () throws(StoreError) in
                 try company.database.rows(
-                    after: position, limit: StoreLimits.rowsPerChunk, of: apps)
+                    of: table, after: position, limit: StoreLimits.rowsPerChunk, of: apps)
             }
             let before = counts.rows &+ counts.overlong
             for rows in page.rows.chunked(by: StoreLimits.scatteredRowsPerChunk) {
-                let read = try await write("copying rows of \(company.mapping.table)") { db in
-                    try CopyWriter(db: db, mapping: company.mapping, refresh: refresh).take(rows)
+                let read = try await write("copying rows of \(mapping.table)") { db in
+                    try CopyWriter(db: db, mapping: mapping, refresh: refresh).take(rows)
                 }
                 counts.add(read)
             }
@@ -376,7 +417,7 @@ extension SQLiteStore {
                 ? 0 : pagesReadBefore + 1
             guard pagesReadBefore < 3 else {
                 throw .unavailable(
-                    "\(company.mapping.table) gave the same rows again and again, and no end of them. "
+                    "\(mapping.table) gave the same rows again and again, and no end of them. "
                         + "No row was written. Correct what reads it for trueup.")
             }
             cursor = page.next
@@ -387,16 +428,9 @@ extension SQLiteStore {
             }
         } while cursor != nil
         counts.keyless = try await blocking { () throws(StoreError) in
-            try company.database.keylessRows(of: apps)
+            try company.database.keylessRows(of: table, of: apps)
         }
-        counts.deleted = try await deleteUnseen(by: refresh, of: apps)
-        let rows = apps == nil ? counts.rows : try await expectedRows(of: nil)
-        try await write("noting that \(company.mapping.table) was read") { db in
-            try db.execute(
-                sql: "UPDATE trueup_company SET refreshed_at = ?, row_count = ?",
-                arguments: [now.unixMilliseconds, rows])
-        }
-        if mode == .apply { try await keepCompanyEntitlements(of: apps) }
+        counts.deleted = try await deleteUnseen(in: table, by: refresh, of: apps)
         return counts
     }
 
@@ -456,8 +490,24 @@ extension SQLiteStore {
         return false
     }
 
+    /// Notes purchases that are held and that no reading has met: they were imported before the table
+    /// was mapped, or the file was made again from a database on a server.
+    private func markPurchasesHeld() async throws(StoreError) {
+        let marks = MappedTable.purchases.marks
+        try await write("noting which purchases are held") { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO \(marks)
+                    SELECT \(MappedTable.purchases.keyNames), 0, NULL FROM purchases
+                    WHERE NOT EXISTS (SELECT 1 FROM \(marks))
+                    """)
+        }
+    }
+
     /// How many rows the copy holds, which the table will hold about now; `nil` for none.
-    private func expectedRows(of apps: [AppIdentity]?) async throws(StoreError) -> Int64? {
+    private func expectedRows(
+        in table: MappedTable, of apps: [AppIdentity]? = nil
+    ) async throws(StoreError) -> Int64? {
         try await read("counting the imported rows") { db in
             var rows: Int64 = 0
             for app in apps ?? [] {
@@ -465,14 +515,14 @@ extension SQLiteStore {
                     try Int64.fetchOne(
                         db,
                         sql: """
-                            SELECT count(*) FROM trueup_company_rows
+                            SELECT count(*) FROM \(table.marks)
                             WHERE bundle_id = ? AND environment = ?
                             """,
                         arguments: [app.bundleID, app.environment.rawValue]) ?? 0
             }
             if apps == nil {
                 rows =
-                    try Int64.fetchOne(db, sql: "SELECT count(*) FROM trueup_company_rows") ?? 0
+                    try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(table.marks)") ?? 0
             }
             return rows == 0 ? nil : rows
         }
@@ -480,7 +530,7 @@ extension SQLiteStore {
 
     /// Deletes rows of the copy that a complete reading did not meet.
     private func deleteUnseen(
-        by refresh: Int64, of apps: [AppIdentity]?
+        in table: MappedTable, by refresh: Int64, of apps: [AppIdentity]?
     ) async throws(StoreError) -> Int64 {
         var deleted: Int64 = 0
         var last: SubscriptionKey?
@@ -497,11 +547,9 @@ extension SQLiteStore {
                 try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT bundle_id, environment, original_transaction_id
-                        FROM trueup_company_rows
-                        WHERE refresh <> ? AND (bundle_id, environment, original_transaction_id)
-                            >= (?, ?, ?) \(isRead)
-                        ORDER BY bundle_id, environment, original_transaction_id LIMIT ?
+                        SELECT \(table.keyNames) FROM \(table.marks)
+                        WHERE refresh <> ? AND (\(table.keyNames)) >= (?, ?, ?) \(isRead)
+                        ORDER BY \(table.keyNames) LIMIT ?
                         """,
                     arguments: [refresh] + position.arguments + StatementArguments(ids)
                         + [StoreLimits.scatteredRowsPerChunk]
@@ -511,12 +559,9 @@ extension SQLiteStore {
             try await write("deleting imported rows that your table lacks") { db in
                 for key in keys {
                     try db.cachedStatement(
-                        sql: """
-                            DELETE FROM subscriptions WHERE bundle_id = ? AND environment = ?
-                                AND original_transaction_id = ?
-                            """
+                        sql: "DELETE FROM \(table.rawValue) WHERE \(table.isKey)"
                     ).execute(arguments: key.arguments)
-                    try CompanyRowMark(db: db, key: key).forget()
+                    try CompanyRowMark(db: db, table: table, key: key).forget()
                 }
             }
             deleted &+= Int64(keys.count)

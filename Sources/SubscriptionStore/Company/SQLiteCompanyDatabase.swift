@@ -12,6 +12,8 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
     /// The books that correct it; `nil` for a look that takes no side.
     let books: LedgerOwner?
     let statements: MappedStatements
+    /// The statements for the table of purchases; `nil` where it is not here.
+    let ofPurchases: MappedStatements?
     /// The statements for the table of entitlements; `nil` where none is kept.
     let entitlements: EntitlementStatements?
     let connection: DatabaseQueue
@@ -30,6 +32,7 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
         self.books = books
         self.mapping = mapping
         statements = MappedStatements(mapping, for: .sqlite)
+        ofPurchases = mapping.purchases.map { MappedStatements($0, for: .sqlite) }
         entitlements = mapping.entitlements.map { EntitlementStatements($0, for: .sqlite) }
         connection = try Self.connect(path)
     }
@@ -69,22 +72,32 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
 }
 
 extension SQLiteCompanyDatabase {
+    private func statements(of table: MappedTable) -> MappedStatements? {
+        table == .subscriptions ? statements : ofPurchases
+    }
+
     package func rows(
-        after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]? = nil
+        of table: MappedTable = .subscriptions, after cursor: CompanyCursor?, limit: Int,
+        of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> CompanyPage {
+        guard let statements = statements(of: table) else {
+            return CompanyPage(rows: [], next: nil)
+        }
         let statement = statements.page(after: cursor, limit: limit &+ 1, of: apps)
-        let found = try perform("reading the table \(mapping.table)") { db in
+        let found = try perform("reading the table \(statements.mapping.table)") { db in
             try Self.texts(statement, db)
         }
         return CompanyPage(of: found, limit: limit, by: statements)
     }
 
     package func keylessRows(
-        of apps: [AppIdentity]? = nil
+        of table: MappedTable = .subscriptions, of apps: [AppIdentity]? = nil
     ) throws(StoreError) -> KeylessRows {
-        guard let statement = statements.keyless(of: apps) else { return KeylessRows() }
+        guard let statements = statements(of: table),
+            let statement = statements.keyless(of: apps)
+        else { return KeylessRows() }
         return statements.keyless(
-            of: try perform("counting rows without a key in \(mapping.table)") { db in
+            of: try perform("counting rows without a key in \(statements.mapping.table)") { db in
                 try Self.texts(statement, db).first
             })
     }
@@ -150,7 +163,8 @@ extension SQLiteCompanyDatabase {
     }
 
     private func make(_ change: CompanyChange, _ db: Database) throws -> CompanyWriteFate {
-        guard let read = statements.row(change.key) else {
+        guard let statements = statements(of: change.table), let read = statements.row(change.key)
+        else {
             return .refused("the key is not one that the mapping's constants allow")
         }
         let standing = try Self.texts(read, db)
@@ -159,7 +173,8 @@ extension SQLiteCompanyDatabase {
         case .stale: return .stale
         case .refused(let why): return .refused(why)
         case .nothing:
-            return .applied(version: standing.first.flatMap { mapping.row(of: $0).version })
+            return .applied(
+                version: standing.first.flatMap { statements.mapping.row(of: $0).version })
         case .execute(let statement):
             if let look = statements.rowOfTransaction(change), try !Self.texts(look, db).isEmpty {
                 return .refused(MappedStatements.transactionIsThere)
@@ -392,45 +407,49 @@ extension SQLiteCompanyDatabase {
 
 extension SQLiteCompanyDatabase {
     package func check(mayWrite: Bool) throws(StoreError) {
+        for mapping in mapping.all { try check(mapping, mayWrite: mayWrite) }
+        if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite) { throw .schema(obstacle) }
+        try refuseOtherBooks()
+        if mayWrite { try makeLedger() }
+    }
+
+    private func check(_ mapping: TableMapping, mayWrite: Bool) throws(StoreError) {
+        let setting = mapping.kind.setting
         guard let table = try tables(named: mapping.table.name).first else {
             throw .schema(
                 "There is no table `\(mapping.table)` in \(path). Nothing was read or written. "
-                    + "Correct `store.subscriptions.table`, or undo the change of the schema.")
+                    + "Correct `\(setting).table`, or undo the change of the schema.")
         }
         for name in mapping.namedColumns where table.column(name) == nil {
             throw .schema(
                 "The table `\(mapping.table)` of \(path) has no column `\(name)`. Nothing was read "
-                    + "or written. Correct `store.subscriptions`, or undo the change of the schema."
-            )
+                    + "or written. Correct `\(setting)`, or undo the change of the schema.")
         }
         for (field, mapped) in mapping.read {
             guard case .column(let name, let form) = mapped, let type = table.column(name)?.type
             else { continue }
             let affinity = SQLiteAffinity(of: type)
             guard affinity.holds(form) else {
-                throw doesNotHold(field, name, "is \(type.uppercased())")
+                throw doesNotHold(field, name, "is \(type.uppercased())", by: mapping)
             }
             // Without a type only the values tell.
-            guard affinity == .any, let other = try otherValues(in: name, of: field, form)
+            guard affinity == .any,
+                let other = try otherValues(in: name, of: field, form, by: mapping)
             else { continue }
-            throw doesNotHold(field, name, "holds \(other) values")
+            throw doesNotHold(field, name, "holds \(other) values", by: mapping)
         }
-        if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite) { throw .schema(obstacle) }
-        try refuseOtherBooks()
-        guard mayWrite else { return }
-        if let obstacle = mapping.obstacleToWriting(to: table) {
+        if mayWrite, let obstacle = mapping.obstacleToWriting(to: table) {
             throw .schema(
                 "`\(mapping.table)` of \(path): \(obstacle). Nothing was read or written.")
         }
-        try makeLedger()
     }
 
     private func doesNotHold(
-        _ field: SubscriptionField, _ name: String, _ found: String
+        _ field: MappedField, _ name: String, _ found: String, by mapping: TableMapping
     ) -> StoreError {
         .schema(
             "The column `\(name)` of the table `\(mapping.table)` of \(path) \(found), which does "
-                + "not hold \(field.rawValue) in the form that `store.subscriptions` states. Nothing "
+                + "not hold \(field.name) in the form that `\(mapping.kind.setting)` states. Nothing "
                 + "was read or written. Correct the form, or undo the change of the schema.")
     }
 
@@ -439,15 +458,18 @@ extension SQLiteCompanyDatabase {
     /// The type of the values in a column without a type, where all of the first have another than
     /// its form: no row would be found by such a key, and no word be read.
     private func otherValues(
-        in name: String, of field: SubscriptionField, _ form: ColumnForm
+        in name: String, of field: MappedField, _ form: ColumnForm, by mapping: TableMapping
     ) throws(StoreError) -> String? {
         let isNumber: Bool
         switch (field, form) {
-        case (.originalTransactionID, .integer), (.bundleID, .integer): isNumber = true
-        case (.originalTransactionID, _), (.bundleID, _), (.environment, _), (.status, .text):
+        case (mapping.kind.identifier, .integer), (mapping.kind.bundleID, .integer):
+            isNumber = true
+        case (mapping.kind.identifier, _), (mapping.kind.bundleID, _),
+            (mapping.kind.environment, _), (.status, .text):
             isNumber = false
         default: return nil
         }
+        let statements = MappedStatements(mapping, for: .sqlite)
         let column = statements.quoted(name)
         let types = try perform("reading values of \(mapping.table)") { db in
             try String.fetchSet(
@@ -471,141 +493,6 @@ extension SQLiteCompanyDatabase {
         let isWritable = DatabaseFile(path: path).isWritable
         return try perform("reading the schema of \(path)") { db in
             try SQLiteSchemaReader(db: db, isWritable: isWritable).tables(named: name)
-        }
-    }
-}
-
-/// The schema of a company's SQLite file, before there is a mapping.
-package struct SQLiteCompanySchema: CompanySchema {
-    private let path: String
-    private let connection: DatabaseQueue
-
-    package init(path: String) throws(StoreError) {
-        self.path = path
-        connection = try SQLiteCompanyDatabase.connect(path)
-    }
-
-    package func tables() throws(StoreError) -> [CompanyTableDescription] {
-        let isWritable = DatabaseFile(path: path).isWritable
-        do {
-            return try connection.read { db in
-                try SQLiteSchemaReader(db: db, isWritable: isWritable).tables()
-            }
-        } catch {
-            throw StoreError(error, doing: "reading the schema of \(path)")
-        }
-    }
-
-    package func words(
-        of column: String, in table: CompanyTableName
-    ) throws(StoreError) -> [String] {
-        do {
-            return try connection.read { db in
-                try String.fetchAll(
-                    db, sql: MappedStatements.words(of: column, in: table, for: .sqlite))
-            }
-        } catch {
-            throw StoreError(error, doing: "reading words of \(path)")
-        }
-    }
-}
-
-private struct SQLiteSchemaReader {
-    let db: Database
-    let isWritable: Bool
-
-    /// A view over a table that is gone, or a table of a module that this program lacks, has no
-    /// columns to tell of: it is left out of the list, and a failure where it is the one asked for.
-    func tables(named name: String? = nil) throws -> [CompanyTableDescription] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT name, type FROM sqlite_master
-                WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                    AND CASE WHEN ?1 IS NULL THEN name NOT LIKE 'trueup\\_%' ESCAPE '\\'
-                        ELSE name = ?1 END
-                ORDER BY name
-                """,
-            arguments: [name]
-        ).compactMap { row in
-            do {
-                return try describe(row.requiredText(at: 0), isView: row.text(at: 1) == "view")
-            } catch let error as DatabaseError
-                where error.resultCode == .SQLITE_ERROR && name == nil
-            {
-                return nil
-            }
-        }
-    }
-
-    private func describe(_ name: String, isView: Bool) throws -> CompanyTableDescription {
-        let found = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)
-                WHERE hidden <> 1 ORDER BY cid
-                """,
-            arguments: [name])
-        let columns = found.map { row in
-            CompanyColumn(
-                name: row.requiredText(at: 0), type: row.requiredText(at: 1).lowercased(),
-                isNullable: row.integer(at: 2) == 0, hasDefault: row.text(at: 3) != nil,
-                // Computed when it is read, or when it is stored.
-                isGenerated: [2, 3].contains(row.integer(at: 5)))
-        }
-        let primaryKey = found.filter { ($0.integer(at: 4) ?? 0) > 0 }
-            .sorted { ($0.integer(at: 4) ?? 0) < ($1.integer(at: 4) ?? 0) }
-            .map { $0.requiredText(at: 0) }
-        let indexes = try Row.fetchAll(
-            db, sql: #"SELECT name, "unique", partial FROM pragma_index_list(?)"#, arguments: [name]
-        ).map { row in
-            CompanyIndex(
-                columns: try String?.fetchAll(
-                    db, sql: "SELECT name FROM pragma_index_info(?) ORDER BY seqno",
-                    arguments: [row.requiredText(at: 0)]
-                ).map { $0 ?? "" },
-                isUnique: row.integer(at: 1) == 1, isWhole: row.integer(at: 2) == 0)
-        }
-        return CompanyTableDescription(
-            name: CompanyTableName(name: name), isView: isView, columns: columns,
-            primaryKey: primaryKey, indexes: indexes,
-            rights: CompanyRights(
-                maySelect: true, updatable: isWritable ? Set(columns.map(\.name)) : [],
-                insertable: isWritable ? Set(columns.map(\.name)) : []))
-    }
-}
-
-/// How SQLite prefers to store the values of a column, by its declared type.
-private enum SQLiteAffinity {
-    case any, text, integer, real, numeric
-    /// Declared as a number, where others of its affinity are dates.
-    case decimal
-
-    init(of type: String) {
-        let type = type.uppercased()
-        self =
-            if type.contains("INT") {
-                .integer
-            } else if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) {
-                .text
-            } else if type.isEmpty || type.contains("BLOB") {
-                .any
-            } else if ["REAL", "FLOA", "DOUB"].contains(where: type.contains) {
-                .real
-            } else if ["NUMERIC", "DECIMAL", "NUMBER"].contains(where: type.contains) {
-                .decimal
-            } else {
-                .numeric
-            }
-    }
-
-    func holds(_ form: ColumnForm) -> Bool {
-        switch form {
-        case .text, .uuid, .timestamptz, .timestamp: ![.integer, .real, .decimal].contains(self)
-        case .integer, .milliseconds, .seconds: self != .text
-        case .boolean: self != .real
-        // trueup reads every column as text.
-        case .uuidBinary: false
         }
     }
 }

@@ -119,9 +119,9 @@ extension ColumnForm {
 /// cut before, so that it never ends later than Apple's.
 package struct TimePrecision: Hashable, Sendable {
     /// Digits of a second's fraction, 0 to 2, by our column.
-    package var digits: [SubscriptionField: Int]
+    package var digits: [MappedField: Int]
 
-    package init(digits: [SubscriptionField: Int] = [:]) { self.digits = digits }
+    package init(digits: [MappedField: Int] = [:]) { self.digits = digits }
 
     /// A value without what the column does not keep.
     ///
@@ -129,7 +129,7 @@ package struct TimePrecision: Hashable, Sendable {
     ///   - value: Any value; only times are cut, before 1970 downwards as well.
     ///   - field: Our column.
     /// - Returns: The value as it will be read again.
-    package func cut(_ value: FieldValue, in field: SubscriptionField) -> FieldValue {
+    package func cut(_ value: FieldValue, in field: MappedField) -> FieldValue {
         guard case .time(let time) = value, let step = digits[field].flatMap(Self.step) else {
             return value
         }

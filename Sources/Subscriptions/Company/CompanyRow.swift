@@ -1,18 +1,19 @@
 /// A row of the company's table, in our columns and forms.
 package struct CompanyRow: Hashable, Sendable {
+    /// The key of a purchase has its transaction id in place of the original one.
     package var key: SubscriptionKey
     /// The mapped columns besides the key; a value that could not be read is missing here.
-    package var values: [SubscriptionField: FieldValue]
+    package var values: [MappedField: FieldValue]
     /// The company's own version of the row, where a column has it.
     package var version: Int64?
     /// The contents of columns that could not be read, as printable text.
-    package var unreadable: [SubscriptionField: String]
+    package var unreadable: [MappedField: String]
     /// How many other rows of the table have the same key.
     package var twins = 0
 
     package init(
-        key: SubscriptionKey, values: [SubscriptionField: FieldValue], version: Int64? = nil,
-        unreadable: [SubscriptionField: String] = [:]
+        key: SubscriptionKey, values: [MappedField: FieldValue], version: Int64? = nil,
+        unreadable: [MappedField: String] = [:]
     ) {
         self.key = key
         self.values = values
@@ -43,20 +44,24 @@ package struct CompanyPage: Hashable, Sendable {
 
 /// A change of a row of the company's, in our columns and forms.
 package struct CompanyChange: Hashable, Sendable {
+    package var table: MappedTable
     package var action: RowAction
+    /// As that of `CompanyRow`.
     package var key: SubscriptionKey
     /// The values that every replaced column must still have.
-    package var before: [SubscriptionField: FieldValue]
-    package var after: [SubscriptionField: FieldValue]
+    package var before: [MappedField: FieldValue]
+    package var after: [MappedField: FieldValue]
     /// The company's own version as it was read; `nil` where there is none.
     package var version: Int64?
     /// Whether it reverts a correction of trueup's.
     package var isUndo: Bool
 
     package init(
-        action: RowAction, key: SubscriptionKey, before: [SubscriptionField: FieldValue],
-        after: [SubscriptionField: FieldValue], version: Int64? = nil, isUndo: Bool = false
+        _ table: MappedTable = .subscriptions, action: RowAction, key: SubscriptionKey,
+        before: [MappedField: FieldValue], after: [MappedField: FieldValue],
+        version: Int64? = nil, isUndo: Bool = false
     ) {
+        self.table = table
         self.action = action
         self.key = key
         self.before = before
@@ -160,9 +165,10 @@ extension CompanyPage {
 
 extension CompanyRow {
     /// The columns by which a row is likelier to be the current one, then all the others.
-    private static let compared: [SubscriptionField] =
+    private static let compared: [MappedField] =
         [.expiresDate, .latestTransactionID]
-        + SubscriptionField.allCases.filter { $0 != .expiresDate && $0 != .latestTransactionID }
+        + MappedTable.allCases.flatMap(\.fields)
+        .filter { $0 != .expiresDate && $0 != .latestTransactionID }
 
     /// Whether another row of the same key is the one to check.
     fileprivate func precedes(_ other: CompanyRow) -> Bool {
@@ -175,7 +181,7 @@ extension CompanyRow {
     }
 
     /// Longer texts are greater, as longer ids are newer.
-    private func rank(of field: SubscriptionField) -> (Int, Int64, String) {
+    private func rank(of field: MappedField) -> (Int, Int64, String) {
         switch values[field] {
         case .integer(let number): (2, number, "")
         case .time(let time): (2, time.unixMilliseconds, "")

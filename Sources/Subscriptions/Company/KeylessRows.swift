@@ -75,8 +75,8 @@ extension MappedStatements {
     package func rows(holding id: String, in apps: [[String?]]) -> MappedStatement? {
         let columns = appColumns
         guard !columns.isEmpty, !apps.isEmpty,
-            case .column(let name, let form) = mapping.columns[.originalTransactionID],
-            let stored = mapping.stored(id, of: .originalTransactionID),
+            case .column(let name, let form) = mapping.columns[mapping.kind.identifier],
+            let stored = mapping.stored(id, of: mapping.kind.identifier),
             form == .text || form.value(of: stored, as: .text) != nil
         else { return nil }
         var list = ArgumentList(dialect: dialect)
@@ -96,7 +96,7 @@ extension MappedStatements {
             arguments: list.arguments)
     }
 
-    private var appColumns: [(field: SubscriptionField, column: String, form: ColumnForm)] {
-        mapping.keyColumns.filter { $0.field != .originalTransactionID }
+    private var appColumns: [KeyColumn] {
+        mapping.keyColumns.filter { $0.field != mapping.kind.identifier }
     }
 }

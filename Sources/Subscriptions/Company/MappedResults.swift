@@ -46,10 +46,10 @@ extension MappedStatements {
         }
         let row = mapping.row(of: texts)
         if let other = otherLatest(than: change, from: before, in: row) { return .refused(other) }
-        let changed = SubscriptionField.allCases.first { !isKept(change, $0, in: row) }
+        let changed = mapping.kind.fields.first { !isKept(change, $0, in: row) }
         if let changed {
             return .refused(
-                "the column for \(changed.rawValue) has another value than the one that was "
+                "the column for \(changed.name) has another value than the one that was "
                     + "written: a trigger or a rule of the table changes it")
         }
         return .applied(version: row.version)
@@ -57,7 +57,7 @@ extension MappedStatements {
 
     /// Whether the value of a column is as it was written, as far as the column keeps it.
     private func isKept(
-        _ change: CompanyChange, _ field: SubscriptionField, in row: CompanyRow
+        _ change: CompanyChange, _ field: MappedField, in row: CompanyRow
     ) -> Bool {
         guard let value = change.after[field], mapping.writable.contains(field) else { return true }
         // What was not there and need not be is not part of an inserted row: a default may be

@@ -75,7 +75,7 @@ package struct MappedStatements: Hashable, Sendable {
         return "(" + alternatives.joined(separator: " OR ") + ")"
     }
 
-    package typealias KeyColumn = (field: SubscriptionField, column: String, form: ColumnForm)
+    package typealias KeyColumn = (field: MappedField, column: String, form: ColumnForm)
 
     /// The mark of a part of a key.
     private func keyMark(
@@ -103,8 +103,8 @@ package struct MappedStatements: Hashable, Sendable {
         var alternatives: [String] = []
         for app in apps {
             let parts = [
-                (field: SubscriptionField.bundleID, text: app.bundleID),
-                (field: .environment, text: app.environment.rawValue),
+                (field: mapping.kind.bundleID, text: app.bundleID),
+                (field: mapping.kind.environment, text: app.environment.rawValue),
             ]
             // An app that the constants or words of the mapping do not have.
             let isElsewhere = parts.contains { part in
@@ -141,7 +141,7 @@ package struct MappedStatements: Hashable, Sendable {
 
     /// The key of a row for the cursor, from the texts of `TableMapping.readColumns`.
     package func cursor(of texts: [String?]) -> CompanyCursor {
-        var parts: [SubscriptionField: String] = [:]
+        var parts: [MappedField: String] = [:]
         let read = mapping.read.filter { $0.column.name != nil }
         for (index, item) in read.enumerated() where index < texts.count {
             parts[item.field] = texts[index] ?? ""
@@ -171,8 +171,8 @@ package struct MappedStatements: Hashable, Sendable {
     /// The terms that name a row, or `nil` where a constant part of its key is another.
     func identity(of key: SubscriptionKey, _ list: inout ArgumentList) -> [String]? {
         var terms: [String] = []
-        for field in TableMapping.key {
-            let text = Self.part(field, of: key)
+        for field in mapping.key {
+            let text = part(field, of: key)
             switch mapping.columns[field] {
             case .constant(let constant):
                 guard constant == text else { return nil }
@@ -185,10 +185,11 @@ package struct MappedStatements: Hashable, Sendable {
         return terms
     }
 
-    static func part(_ field: SubscriptionField, of key: SubscriptionKey) -> String {
+    /// The text of one column of a key.
+    package func part(_ field: MappedField, of key: SubscriptionKey) -> String {
         switch field {
-        case .bundleID: key.bundleID
-        case .environment: key.environment
+        case mapping.kind.bundleID: key.bundleID
+        case mapping.kind.environment: key.environment
         default: key.originalTransactionID
         }
     }
@@ -403,14 +404,14 @@ extension MappedStatements {
     }
 
     func isSame(
-        _ standing: FieldValue, _ read: FieldValue, in field: SubscriptionField
+        _ standing: FieldValue, _ read: FieldValue, in field: MappedField
     ) -> Bool {
         (standing.isEmpty && read.isEmpty) || mapping.isReading(standing, of: read, in: field)
     }
 
     private func update(_ change: CompanyChange, standing: [String?]) -> MappedWrite {
         let spelling = spelling(in: standing)
-        let fields = SubscriptionField.allCases.filter {
+        let fields = mapping.kind.fields.filter {
             change.after[$0] != nil && mapping.writable.contains($0)
         }
         guard !fields.isEmpty else { return .nothing }
@@ -450,7 +451,7 @@ extension MappedStatements {
             return .refused("the table has a row for each transaction; delete it by hand")
         }
         var list = ArgumentList(dialect: dialect)
-        let fields = SubscriptionField.allCases.filter(mapping.writable.contains)
+        let fields = mapping.kind.fields.filter(mapping.writable.contains)
         guard let terms = unmoved(change, fields, standing, &list) else { return .stale }
         return .execute(
             MappedStatement(
@@ -461,7 +462,7 @@ extension MappedStatements {
 
     /// The row of this key, as long as the given columns and the version are as they were read.
     private func unmoved(
-        _ change: CompanyChange, _ fields: [SubscriptionField], _ standing: [String?],
+        _ change: CompanyChange, _ fields: [MappedField], _ standing: [String?],
         _ list: inout ArgumentList
     ) -> [String]? {
         guard var terms = identity(of: change.key, &list) else { return nil }
@@ -481,7 +482,7 @@ extension MappedStatements {
 
     private func insert(_ change: CompanyChange) -> MappedWrite {
         guard mapping.inserts != nil else {
-            return .refused("`store.subscriptions.insert` does not allow rows to be inserted")
+            return .refused("`\(mapping.kind.setting).insert` does not allow rows to be inserted")
         }
         return insertion(of: change.key, change.after, spelling: TimeSpelling())
     }
@@ -505,19 +506,19 @@ extension MappedStatements {
     }
 
     private func insertion(
-        of key: SubscriptionKey, _ values: [SubscriptionField: FieldValue], spelling: TimeSpelling
+        of key: SubscriptionKey, _ values: [MappedField: FieldValue], spelling: TimeSpelling
     ) -> MappedWrite {
         var list = ArgumentList(dialect: dialect)
         var names: [String] = []
         var marks: [String] = []
         for (field, name, form) in mapping.keyColumns {
-            guard let text = mapping.stored(Self.part(field, of: key), of: field) else {
-                return .refused("`store.subscriptions` has no word for \(key.environment)")
+            guard let text = mapping.stored(part(field, of: key), of: field) else {
+                return .refused("`\(mapping.kind.setting)` has no word for \(key.environment)")
             }
             names.append(quoted(name))
             marks.append(list.mark(keyLiteral(text, form: form)))
         }
-        for field in SubscriptionField.allCases where mapping.writable.contains(field) {
+        for field in mapping.kind.fields where mapping.writable.contains(field) {
             guard let value = values[field], value != .null,
                 case .column(let name, let form) = mapping.columns[field]
             else { continue }
@@ -550,14 +551,14 @@ extension MappedStatements {
         return TimeSpelling()
     }
 
-    private func noForm(of field: SubscriptionField, _ value: FieldValue) -> String {
+    private func noForm(of field: MappedField, _ value: FieldValue) -> String {
         if case .column(_, .timestamp(let clock)) = mapping.columns[field] {
-            return "the column for \(field.rawValue) cannot hold \(value.plainText): the clock of "
+            return "the column for \(field.name) cannot hold \(value.plainText): the clock of "
                 + "\(clock) shows that time twice"
         }
         return field == .status
             ? "`store.subscriptions.status` has no word for \(value.plainText)"
-            : "the column for \(field.rawValue) cannot hold the value"
+            : "the column for \(field.name) cannot hold the value"
     }
 }
 

@@ -17,7 +17,7 @@ package struct MappingCheck {
     package func problem(mayWrite: Bool) -> String? {
         guard table.rights.maySelect else { return "the user may not read it (GRANT SELECT)" }
         for (field, mapped) in mapping.read {
-            if let problem = problem(of: mapped, for: field.rawValue) { return problem }
+            if let problem = problem(of: mapped, for: field.name) { return problem }
         }
         if let version = mapping.versionColumn,
             let problem = problem(of: .column(version, .integer), for: "version")

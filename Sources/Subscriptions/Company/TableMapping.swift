@@ -2,11 +2,13 @@
 ///
 /// It says nothing of SQL: `MappedStatements` makes that for each kind of database.
 package struct TableMapping: Hashable, Sendable {
+    /// Which of trueup's tables it is.
+    package let kind: MappedTable
     package var table: CompanyTableName
     /// The company's column for each of trueup's; a column that is not named is not kept.
     ///
     /// The three columns of the key are always there, as columns or as constants.
-    package var columns: [SubscriptionField: MappedColumn]
+    package var columns: [MappedField: MappedColumn]
     /// The company's words for a status; `nil` where the column holds Apple's numbers.
     package var statusWords: StatusWords?
     /// Apple's environment for each of the company's words, one word for each; `nil` where the
@@ -22,12 +24,22 @@ package struct TableMapping: Hashable, Sendable {
     package var latestBy: String?
     /// The company's table in which the entitlements of its customers are kept; `nil` for none.
     package var entitlements: CompanyTableName?
+    /// How the company's table of one-time purchases is read, next to one of subscriptions; `nil` for
+    /// none.
+    package var purchases: TableMapping? {
+        get { besides.first }
+        set { besides = [newValue].compactMap(\.self) }
+    }
+    /// At most one: a structure cannot hold its own kind in any other way.
+    private var besides: [TableMapping] = []
 
     package init(
-        table: CompanyTableName, columns: [SubscriptionField: MappedColumn],
+        _ kind: MappedTable = .subscriptions, table: CompanyTableName,
+        columns: [MappedField: MappedColumn],
         statusWords: StatusWords? = nil, versionColumn: String? = nil,
         inserts: [String: InsertedConstant]? = nil, latestBy: String? = nil
     ) {
+        self.kind = kind
         self.table = table
         self.columns = columns
         self.statusWords = statusWords
@@ -39,33 +51,41 @@ package struct TableMapping: Hashable, Sendable {
 
 extension TableMapping {
     /// Our columns that make up the key, in its order.
-    package static let key: [SubscriptionField] = [.bundleID, .environment, .originalTransactionID]
+    package var key: [MappedField] { kind.key }
+
+    /// This mapping and the one of purchases, where there is one.
+    package var all: [TableMapping] { [self] + besides }
+
+    /// The mapping of one of trueup's tables; `nil` where it is not in a table of the company's.
+    package func mapping(of table: MappedTable) -> TableMapping? {
+        all.first { $0.kind == table }
+    }
 
     /// The columns of the company's that are read, in our order.
-    package var read: [(field: SubscriptionField, column: MappedColumn)] {
-        SubscriptionField.allCases.compactMap { field in
+    package var read: [(field: MappedField, column: MappedColumn)] {
+        kind.fields.compactMap { field in
             columns[field].map { (field, $0) }
         }
     }
 
     /// The part of the key that the company keeps in columns, in the order of the walk.
-    package var keyColumns: [(field: SubscriptionField, column: String, form: ColumnForm)] {
-        Self.key.compactMap { field in
+    package var keyColumns: [(field: MappedField, column: String, form: ColumnForm)] {
+        key.compactMap { field in
             guard case .column(let name, let form) = columns[field] else { return nil }
             return (field, name, form)
         }
     }
 
     /// Our columns whose values a correction can write.
-    package var writable: Set<SubscriptionField> {
-        Set(columns.filter { $0.value.isWritable }.keys).subtracting(Self.key)
+    package var writable: Set<MappedField> {
+        Set(columns.filter { $0.value.isWritable }.keys).subtracting(key)
     }
 
     /// The company's columns that a correction of a row that is there can change.
     ///
     /// Only the company says whose customer a row is.
     package var updatedColumns: Set<String> {
-        let corrected = writable.subtracting([.customerID]).compactMap { columns[$0]?.name }
+        let corrected = writable.filter { !$0.isCustomer }.compactMap { columns[$0]?.name }
         return Set(corrected + [versionColumn].compactMap(\.self))
     }
 
@@ -79,14 +99,13 @@ extension TableMapping {
     /// Columns that Apple states and the company does not keep: nothing is checked by them.
     ///
     /// `signed_date` is our own bookkeeping, and is next to the rows wherever they are.
-    package var notKept: Set<SubscriptionField> {
-        Set(SubscriptionField.allCases.filter { $0.isStated && columns[$0] == nil })
-            .subtracting([.signedDate])
+    package var notKept: [MappedField] {
+        kind.fields.filter { $0.isStated && columns[$0] == nil && !$0.isSignedDate }
     }
 
     /// Columns that Apple states, and that are checked but never written.
-    package var readOnly: Set<SubscriptionField> {
-        Set(columns.filter { $0.key.isStated && !$0.value.isWritable }.keys)
+    package var readOnly: [MappedField] {
+        kind.fields.filter { $0.isStated && columns[$0]?.isWritable == false }
     }
 }
 
@@ -192,7 +211,7 @@ extension TableMapping {
             .filter { table.column($0)?.isGenerated == true }.sorted()
         guard let first = generated.first else { return nil }
         return "the column \"\(first)\" is generated by the table, and no correction can write it; "
-            + "name the column that it is made of, leave it out of `store.subscriptions`, or set "
+            + "name the column that it is made of, leave it out of `\(kind.setting)`, or set "
             + "mode: check"
     }
 }
@@ -212,9 +231,9 @@ extension TableMapping {
     /// - Returns: The row, and separately the values that could not be read.
     package func row(of texts: [String?]) -> CompanyRow {
         var rest = texts[...]
-        var keyParts: [SubscriptionField: String] = [:]
-        var values: [SubscriptionField: FieldValue] = [:]
-        var unreadable: [SubscriptionField: String] = [:]
+        var keyParts: [MappedField: String] = [:]
+        var values: [MappedField: FieldValue] = [:]
+        var unreadable: [MappedField: String] = [:]
         for (field, column) in read {
             let reading: FieldValue?
             var shown: String?
@@ -224,11 +243,11 @@ extension TableMapping {
                 shown = rest.popFirst().flatMap(\.self)
                 reading = value(of: shown, in: field, form)
             }
-            if field == .environment, let environmentWords, let word = shown {
+            if field == kind.environment, let environmentWords, let word = shown {
                 // A key that no app has, so that the row is excluded and counted.
                 keyParts[field] = environmentWords[word] ?? "unknown word: \(word)"
                 if environmentWords[word] == nil { unreadable[field] = word }
-            } else if Self.key.contains(field) {
+            } else if key.contains(field) {
                 keyParts[field] = reading?.plainText ?? shown ?? ""
             } else if let reading {
                 values[field] = reading
@@ -239,19 +258,20 @@ extension TableMapping {
         let version = rest.popFirst().flatMap(\.self).flatMap { Int64($0) }
         return CompanyRow(
             key: SubscriptionKey(
-                bundleID: keyParts[.bundleID] ?? "", environment: keyParts[.environment] ?? "",
-                originalTransactionID: keyParts[.originalTransactionID] ?? ""),
+                bundleID: keyParts[kind.bundleID] ?? "",
+                environment: keyParts[kind.environment] ?? "",
+                originalTransactionID: keyParts[kind.identifier] ?? ""),
             values: values, version: version, unreadable: unreadable)
     }
 
     /// A part of a key as the company writes it; `nil` where it has no word for it.
-    func stored(_ text: String, of field: SubscriptionField) -> String? {
-        guard field == .environment, let environmentWords else { return text }
+    func stored(_ text: String, of field: MappedField) -> String? {
+        guard field == kind.environment, let environmentWords else { return text }
         return environmentWords.first { $0.value == text }?.key
     }
 
     private func value(
-        of text: String?, in field: SubscriptionField, _ form: ColumnForm
+        of text: String?, in field: MappedField, _ form: ColumnForm
     ) -> FieldValue? {
         guard field == .status, let statusWords else {
             return form.value(of: text, as: field.form)
@@ -261,7 +281,7 @@ extension TableMapping {
     }
 
     /// A constant of the settings; text that is not a value of the column is refused there.
-    private func constant(_ text: String, of field: SubscriptionField) -> FieldValue? {
+    private func constant(_ text: String, of field: MappedField) -> FieldValue? {
         switch field.form {
         case .text: .text(text)
         case .integer: Int64(text).map(FieldValue.integer)
@@ -271,7 +291,7 @@ extension TableMapping {
 
     /// A value of trueup's as it is written; `nil` where the company's column cannot hold it.
     package func literal(
-        _ value: FieldValue, in field: SubscriptionField, spelling: TimeSpelling = TimeSpelling()
+        _ value: FieldValue, in field: MappedField, spelling: TimeSpelling = TimeSpelling()
     ) -> CompanyLiteral? {
         guard case .column(_, let form) = columns[field] else { return nil }
         guard field == .status, let statusWords, case .integer(let number) = value else {
@@ -282,7 +302,7 @@ extension TableMapping {
 
     /// The value that will be read again where this one is written: seconds lose the milliseconds,
     /// and one word may stand for several of Apple's numbers.
-    package func kept(_ value: FieldValue, in field: SubscriptionField) -> FieldValue {
+    package func kept(_ value: FieldValue, in field: MappedField) -> FieldValue {
         guard case .column(_, let form) = columns[field] else { return value }
         switch literal(value, in: field) {
         case .text(let text):
@@ -306,7 +326,7 @@ extension TableMapping {
     ///   - field: In trueup's form.
     /// - Returns: Whether nothing else has been written since, as far as the value tells.
     package func isReading(
-        _ read: FieldValue, of written: FieldValue, in field: SubscriptionField
+        _ read: FieldValue, of written: FieldValue, in field: MappedField
     ) -> Bool {
         if read == written { return true }
         guard case .column(_, let form) = columns[field] else { return false }
@@ -332,11 +352,16 @@ extension TableMapping {
     ///
     /// Values stay as Apple stated them, also where the column keeps less of them or has one word
     /// for several, because the ledger is held against what Apple signed.
-    package func kept(
-        _ changes: [SubscriptionField: FieldChange]
-    ) -> [SubscriptionField: FieldChange] {
-        let kept = writable.union(Self.key).union([.signedDate])
-        return changes.filter { kept.contains($0.key) }
+    ///
+    /// - Returns: `nil` where the company keeps nothing of it.
+    package func kept(_ changes: ChangeSet) -> ChangeSet? {
+        let writable = writable
+        func isKept(_ field: MappedField) -> Bool {
+            writable.contains(field) || key.contains(field) || field.isSignedDate
+                || field == .purchase(.originalTransactionID)
+        }
+        let kept = changes.filtered(isKept)
+        return kept.mapped.keys.contains(where: writable.contains) ? kept : nil
     }
 }
 
@@ -363,7 +388,7 @@ extension TableMapping {
     ///   - fields: The columns that this changes.
     /// - Returns: `nil` where nothing of the mapping is against it.
     package func obstacle(
-        toUndoBy action: RowAction, of fields: Set<SubscriptionField>
+        toUndoBy action: RowAction, of fields: some Collection<MappedField>
     ) -> String? {
         switch action {
         case .delete:
@@ -371,9 +396,10 @@ extension TableMapping {
                 ? nil : "the table has a row for each transaction; delete that row by hand"
         case .insert:
             return inserts == nil
-                ? "`store.subscriptions.insert` does not allow rows to be inserted" : nil
+                ? "`\(kind.setting).insert` does not allow rows to be inserted" : nil
         case .update:
-            return latestBy != nil && fields.intersection(writable).contains(.latestTransactionID)
+            return latestBy != nil && fields.contains(.latestTransactionID)
+                && writable.contains(.latestTransactionID)
                 ? "the row of the later transaction was inserted; delete it by hand" : nil
         }
     }
@@ -386,8 +412,9 @@ extension UndoItem {
     /// - Returns: A conflict in place of what the table does not allow.
     package func allowed(by mapping: TableMapping?) -> UndoItem {
         guard case .ready(let inverse) = standing,
-            let why = mapping?.obstacle(
-                toUndoBy: inverse.action, of: Set(inverse.changes.ofSubscription.keys))
+            let table = inverse.changes.mappedTable,
+            let why = mapping?.mapping(of: table)?.obstacle(
+                toUndoBy: inverse.action, of: inverse.changes.mapped.keys)
         else { return self }
         return UndoItem(entry: entry, standing: .conflict(.table(why)))
     }

@@ -113,13 +113,13 @@ package struct Import: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try Settings.load(
             flag: common.config, environment: invocation.environment)
-        if settings.company.table != nil, !notifications, !purchases {
+        let isMapped = settings.company.mapping?.purchases != nil
+        if settings.company.table != nil, !notifications, !purchases || isMapped {
             throw CommandFailure(
                 .usage,
-                "The rows are in your own table (store.subscriptions in \(settings.file)), and a run "
-                    + "reads them there. Nothing was imported. Only --notifications and --purchases can be "
-                    + "imported."
-            )
+                "The rows are in your own table (\(isMapped && purchases ? "store.purchases" : "store.subscriptions") "
+                    + "in \(settings.file)), and a run reads them there. Nothing was imported. Only "
+                    + "--notifications \(isMapped ? "" : "and --purchases ")can be imported.")
         }
         guard !dryRun else {
             // Nothing is written, so the command need not wait for a run.

@@ -246,7 +246,8 @@ extension RunForecast {
         var questions = try Self.questions(
             of: job, policy, apps: only, run: Self.header(of: job, settings, at: now), in: store)
         let asked = settings.identities.filter { only?.contains($0) ?? true }
-        let keepsPurchases = try store.keepsPurchases()
+        let keepsPurchases =
+            try settings.company.mapping?.purchases != nil || store.keepsPurchases()
         if keepsPurchases, policy.history == .always {
             for app in asked { questions.furtherPages[app] = try await store.historyPages(of: app) }
         }

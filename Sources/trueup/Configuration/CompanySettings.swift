@@ -16,6 +16,8 @@ package struct CompanySettings: Hashable, Sendable {
     /// The name of the books on a server; `nil` where they are in a file.
     package private(set) var booksName: String?
     package var mapping: TableMapping?
+    /// The table of one-time purchases there; the mapping has it too, once all is read.
+    package var purchases: TableMapping?
     /// The table there in which entitlements are kept; the mapping has it too, once all is read.
     package var entitlements: CompanyTableName?
     /// The database that `store.url` names then.
@@ -85,6 +87,7 @@ extension CompanySettings {
                 url: &path, in: directory, file: file, environment: environment)
         }
         let isOnServer = PostgresAddress.isURL(path) || MySQLAddress.isURL(path)
+        try keepPurchases(file: file)
         try keepEntitlements(file: file)
         guard books != nil || copyPath != nil || mapping != nil || isOnServer else { return }
         if MySQLAddress.isURL(path), books == nil { books = .file(Self.defaultBooks) }
@@ -162,6 +165,11 @@ extension CompanySettings {
                 "leave it out: the program names its columns by trueup's names"
             ),
             (
+                "store.purchases", purchases != nil,
+                "leave it out: import them with trueup import --purchases; they are reported and "
+                    + "never corrected"
+            ),
+            (
                 "store.entitlements", entitlements != nil,
                 "leave it out: your services read trueup_entitlements in trueup's database"
             ),
@@ -230,6 +238,28 @@ extension CompanySettings {
         return command
     }
 
+    /// Names the table of purchases to the mapping, next to whose table it is.
+    private mutating func keepPurchases(file: String) throws(ConfigurationError) {
+        guard let purchases else { return }
+        let problem: (words: String, suggestion: String)? =
+            if mapping == nil {
+                (
+                    "needs store.subscriptions",
+                    "leave it out: purchases are in trueup's own table, as subscriptions are"
+                )
+            } else if mapping?.table == purchases.table {
+                ("names the table of store.subscriptions", "name a table of its own")
+            } else {
+                nil
+            }
+        if let problem {
+            throw ConfigurationError(
+                file: file, line: nil, key: "store.purchases", problem: problem.words,
+                suggestion: problem.suggestion)
+        }
+        mapping?.purchases = purchases
+    }
+
     /// Names the table of entitlements to the mapping, next to whose table it is.
     private mutating func keepEntitlements(file: String) throws(ConfigurationError) {
         guard let entitlements else { return }
@@ -241,7 +271,9 @@ extension CompanySettings {
                 )
             } else if mapping?.table == entitlements {
                 ("names the table of store.subscriptions", "name a table of its own")
-            } else if mapping?.columns[.customerID] == nil {
+            } else if purchases?.table == entitlements {
+                ("names the table of store.purchases", "name a table of its own")
+            } else if mapping?.columns[.subscription(.customerID)] == nil {
                 (
                     "needs customer_id in store.subscriptions.columns",
                     "map it: an entitlement belongs to a customer"
@@ -333,11 +365,13 @@ extension CompanySettings {
 
 extension TableMapping {
     /// The part that the settings digest covers.
+    ///
+    /// Without purchases it is as before there were any, so that what an earlier version began continues.
     var digested: CanonicalJSON {
-        .object([
+        var members: [String: CanonicalJSON] = [
             "table": .string(table.description),
             "columns": .object(
-                columns.reduce(into: [:]) { $0[$1.key.rawValue] = $1.value.digested }),
+                columns.reduce(into: [:]) { $0[$1.key.name] = $1.value.digested }),
             "words": .object((statusWords?.numbers ?? [:]).mapValues(CanonicalJSON.integer)),
             "written": .object(
                 (statusWords?.written ?? [:]).reduce(into: [:]) {
@@ -346,7 +380,9 @@ extension TableMapping {
             "environments": .object((environmentWords ?? [:]).mapValues(CanonicalJSON.string)),
             "version": .text(versionColumn), "latest_by": .text(latestBy),
             "insert": inserts.map { .object($0.mapValues { .string("\($0)") }) } ?? .null,
-        ])
+        ]
+        if let purchases { members["purchases"] = purchases.digested }
+        return .object(members)
     }
 }
 

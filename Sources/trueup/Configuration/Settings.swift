@@ -72,6 +72,11 @@ package struct Settings: Hashable, Sendable, SettingsSection {
                     "how your own table in url is read and written; "
                         + "docs/mappings/README.md"),
                 Setting(
+                    "purchases", \.company.purchases, .optional(.purchaseMapping), newPass: .yes,
+                    absent: .words("the table is trueup's own"),
+                    "how your own table of one-time purchases in url is read and written; "
+                        + "docs/mappings/README.md"),
+                Setting(
                     "entitlements", \.company.entitlements, .optional(.tableName), newPass: .no,
                     absent: .words("in trueup's database alone"), example: "entitlements",
                     "your table in url in which every run keeps what your customers may use; "
@@ -386,14 +391,27 @@ extension SettingForm where Value == CompanyTableName {
 
 extension SettingForm where Value == TableMapping {
     static var tableMapping: SettingForm {
+        mapping(
+            .subscriptions,
+            example: "{table: subs, columns: {original_transaction_id: otid, "
+                + "bundle_id: {constant: com.example.app}, "
+                + "environment: {constant: production}, customer_id: user_id, status: status}}")
+    }
+
+    static var purchaseMapping: SettingForm {
+        mapping(
+            .purchases,
+            example: "{table: orders, columns: {transaction_id: txid, "
+                + "bundle_id: {constant: com.example.app}, "
+                + "environment: {constant: production}, customer_id: user_id, "
+                + "purchase_date: {column: bought_at, form: timestamptz}, "
+                + "revocation_date: {column: refunded_at, form: timestamptz}}}")
+    }
+
+    private static func mapping(_ table: MappedTable, example: String) -> SettingForm {
         SettingForm(
-            "keys and values", schema: SettingsSchema.anyMembers,
-            examples: [
-                "{table: subs, columns: {original_transaction_id: otid, "
-                    + "bundle_id: {constant: com.example.app}, "
-                    + "environment: {constant: production}, customer_id: user_id, status: status}}"
-            ],
-            read: { value throws(ConfigurationError) in try TableMapping(value) },
+            "keys and values", schema: SettingsSchema.anyMembers, examples: [example],
+            read: { value throws(ConfigurationError) in try TableMapping(table, value) },
             digested: \.digested)
     }
 }

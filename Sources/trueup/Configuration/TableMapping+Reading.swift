@@ -2,15 +2,17 @@ import FoundationEssentials
 import Subscriptions
 import Yams
 
-/// `store.subscriptions`, read and checked.
+/// `store.subscriptions` and `store.purchases`, read and checked.
 extension TableMapping {
-    private static let keys = ["table", "columns", "status", "version", "insert", "latest_by"]
+    private static let keys = ["table", "columns", "version", "insert"]
+    private static let keysOfSubscriptions = keys + ["status", "latest_by"]
 
-    init(_ value: SettingsValue) throws(ConfigurationError) {
-        let mapping = try value.mapping(keys: Self.keys)
-        let table = try CompanyTableName(mapping.required("table", example: "subscriptions"))
+    init(_ kind: MappedTable, _ value: SettingsValue) throws(ConfigurationError) {
+        let mapping = try value.mapping(
+            keys: kind == .subscriptions ? Self.keysOfSubscriptions : Self.keys)
+        let table = try CompanyTableName(mapping.required("table", example: kind.rawValue))
         let columns = try Self.columns(
-            mapping.required("columns", example: "{original_transaction_id: otid, …}"))
+            of: kind, mapping.required("columns", example: "{\(kind.identifier.name): id, …}"))
         var words: StatusWords?
         var all = columns
         if let status = mapping.value("status") {
@@ -22,40 +24,45 @@ extension TableMapping {
             all[.status] = read.column
             words = read.words
         }
-        guard all[.status] != nil else {
+        if kind == .subscriptions, all[.status] == nil {
             throw mapping.error(
                 "status", "is missing",
                 suggestion: "name the column with its words: "
                     + "\"status: {column: status, words: {active: 1, expired: 2}}\"")
         }
-        for field in TableMapping.key where all[field] == nil {
+        for field in kind.key where all[field] == nil {
             throw mapping.error(
-                "columns", "has no \(field.rawValue)",
-                suggestion: field == .originalTransactionID
-                    ? "name the column with Apple's original transaction id"
-                    : "name its column, or write \"\(field.rawValue): {constant: …}\"")
+                "columns", "has no \(field.name)",
+                suggestion: "name its column, or write \"\(field.name): {constant: …}\"")
         }
-        self.init(table: table, columns: all, statusWords: words)
-        environmentWords = try mapping.value("columns")?.member("environment")?.environmentWords()
+        for field in [MappedField.purchase(.purchaseDate), .purchase(.revocationDate)]
+        where kind == .purchases && all[field] == nil {
+            throw mapping.error(
+                "columns", "has no \(field.name), by which purchases are checked",
+                suggestion: "name the column with that date")
+        }
+        self.init(kind, table: table, columns: all, statusWords: words)
+        environmentWords = try mapping.value("columns")?.member("environment", of: kind)?
+            .environmentWords()
         versionColumn = try mapping.value("version")?.columnName()
-        latestBy = try mapping.value("latest_by")?.columnName()
+        if kind == .subscriptions { latestBy = try mapping.value("latest_by")?.columnName() }
         inserts = try mapping.value("insert")?.inserts()
         try refuseDoubles(value)
     }
 
     private static func columns(
-        _ value: SettingsValue
-    ) throws(ConfigurationError) -> [SubscriptionField: MappedColumn] {
-        let mapping = try value.mapping(keys: SubscriptionField.mappable.map(\.rawValue))
-        var columns: [SubscriptionField: MappedColumn] = [:]
-        for field in SubscriptionField.mappable {
-            guard let value = mapping.value(field.rawValue) else { continue }
-            columns[field] = try value.column(of: field)
+        of kind: MappedTable, _ value: SettingsValue
+    ) throws(ConfigurationError) -> [MappedField: MappedColumn] {
+        let mapping = try value.mapping(keys: kind.fields.map(\.name))
+        var columns: [MappedField: MappedColumn] = [:]
+        for field in kind.fields {
+            guard let value = mapping.value(field.name) else { continue }
+            columns[field] = try value.column(of: field, in: kind)
         }
-        guard case .column? = columns[.originalTransactionID] else {
+        guard case .column? = columns[kind.identifier] else {
             throw mapping.error(
-                "original_transaction_id", "must be a column of the table",
-                suggestion: "write \"original_transaction_id: otid\"")
+                kind.identifier.name, "must be a column of the table",
+                suggestion: "write \"\(kind.identifier.name): otid\"")
         }
         return columns
     }
@@ -93,7 +100,7 @@ extension SettingsValue {
 
     /// `NAME`, `{column: NAME, form: FORM}`, with `path` into a JSON column, or `{constant: TEXT}`.
     fileprivate func column(
-        of field: SubscriptionField
+        of field: MappedField, in kind: MappedTable
     ) throws(ConfigurationError) -> MappedColumn {
         guard case .mapping = node else {
             guard field.form != .time else {
@@ -105,23 +112,23 @@ extension SettingsValue {
             return .column(try columnName(), field.form == .text ? .text : .integer)
         }
         let mapping = try mapping(keys: ["column", "form", "zone", "path", "constant", "words"])
-        if field != .environment, let words = mapping.value("words") {
+        if field != kind.environment, let words = mapping.value("words") {
             throw words.error(
-                "stands for \(field.rawValue)",
+                "stands for \(field.name)",
                 suggestion: "only environment and status have words; status next to columns")
         }
         if let constant = mapping.value("constant") {
-            guard TableMapping.key.contains(field), field != .originalTransactionID else {
+            guard kind.key.contains(field), field != kind.identifier else {
                 throw constant.error(
-                    "stands for \(field.rawValue), of which rows differ",
+                    "stands for \(field.name), of which rows differ",
                     suggestion: "only bundle_id and environment can be constants")
             }
-            return .constant(try constant.constant(of: field))
+            return .constant(try constant.constant(ofEnvironment: field == kind.environment))
         }
         let name = try mapping.required("column", example: "NAME").columnName()
         let form = try mapping.form(of: field, hasWords: false)
         guard let path = mapping.value("path") else { return .column(name, form) }
-        guard !TableMapping.key.contains(field) else {
+        guard !kind.key.contains(field) else {
             throw path.error("a part of the key cannot be inside JSON")
         }
         let names = try path.text("names with dots between them").split(separator: ".")
@@ -133,8 +140,10 @@ extension SettingsValue {
     }
 
     /// One member of a mapping whose keys were read before.
-    fileprivate func member(_ key: String) throws(ConfigurationError) -> SettingsValue? {
-        try mapping(keys: SubscriptionField.mappable.map(\.rawValue)).value(key)
+    fileprivate func member(
+        _ key: String, of kind: MappedTable
+    ) throws(ConfigurationError) -> SettingsValue? {
+        try mapping(keys: kind.fields.map(\.name)).value(key)
     }
 
     /// `words` of the environment: Apple's for each of the company's, each with one word.
@@ -145,7 +154,7 @@ extension SettingsValue {
         else { return nil }
         var names: [String: String] = [:]
         for (word, value) in try words.members() {
-            let name = try value.constant(of: .environment)
+            let name = try value.constant(ofEnvironment: true)
             guard !names.values.contains(name) else {
                 throw value.error(
                     "has two words",
@@ -157,9 +166,9 @@ extension SettingsValue {
     }
 
     /// The environment as the rows have it, in whatever case it is written.
-    private func constant(of field: SubscriptionField) throws(ConfigurationError) -> String {
+    private func constant(ofEnvironment isEnvironment: Bool) throws(ConfigurationError) -> String {
         let text = try text()
-        guard field == .environment else { return text }
+        guard isEnvironment else { return text }
         let known = AppStoreEnvironment.allCases.map(\.rawValue)
         guard let name = known.first(where: { $0.lowercased() == text.lowercased() }) else {
             throw unknown(text, among: known)
@@ -276,7 +285,7 @@ enum FormWord: String, CaseIterable {
 extension SettingsMapping {
     /// The form of a column of trueup's; for times it must be stated.
     func form(
-        of field: SubscriptionField, hasWords: Bool
+        of field: MappedField, hasWords: Bool
     ) throws(ConfigurationError) -> ColumnForm {
         guard let value = value("form") else {
             guard field.form != .time else {
@@ -303,7 +312,7 @@ extension SettingsMapping {
                 "cannot be used together with a form that has none", suggestion: "leave it out")
         }
         guard form.fits(field.form, hasWords: hasWords) else {
-            throw value.error("\"\(word.rawValue)\" cannot hold \(field.rawValue)")
+            throw value.error("\"\(word.rawValue)\" cannot hold \(field.name)")
         }
         return form
     }

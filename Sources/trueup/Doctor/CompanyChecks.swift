@@ -65,7 +65,7 @@ struct CompanyChecks {
             defer { program.end() }
             let greeting = program.greeting
             let (kept, left) = SubscriptionField.stated.reduce(into: ([String](), [String]())) {
-                if greeting.columns.contains($1) {
+                if greeting.columns.contains(.subscription($1)) {
                     $0.0.append($1.rawValue)
                 } else {
                     $0.1.append($1.rawValue)
@@ -108,17 +108,8 @@ struct CompanyChecks {
         }
         let database = try CompanyConnection.database(table.source, mapping, booksAt: books)
         try database.check(mayWrite: false)
-        let found = try database.tables().first {
-            $0.name.name == mapping.table.name
-                && (mapping.table.schema == nil || $0.name.schema == mapping.table.schema)
-        }
-        var lines = [
-            Diagnosis.ok(
-                "table", nil,
-                "\(mapping.table) has the \(mapping.namedColumns.count) columns of "
-                    + "store.subscriptions, in the forms stated there")
-        ]
-        if let found { lines += [index(of: found, mapping)] + rights(on: found, mapping) }
+        let tables = try database.tables()
+        var lines = mapping.all.flatMap { self.lines(of: $0, among: tables) }
         if let entitlements = mapping.entitlements {
             lines.append(
                 try problem(ofEntitlementsIn: database)
@@ -144,7 +135,22 @@ struct CompanyChecks {
                     "table", nil, "no ledger can be kept next to \(mapping.table): \(obstacle)",
                     fix: "do that, or set mode: check", .config))
         }
-        return lines + (try rows(of: database, mapping))
+        for mapping in mapping.all { lines += try rows(of: database, mapping) }
+        return lines
+    }
+
+    private func lines(
+        of mapping: TableMapping, among tables: [CompanyTableDescription]
+    ) -> [Diagnosis] {
+        let found = tables.first {
+            $0.name.name == mapping.table.name
+                && (mapping.table.schema == nil || $0.name.schema == mapping.table.schema)
+        }
+        let line = Diagnosis.ok(
+            "table", nil,
+            "\(mapping.table) has the \(mapping.namedColumns.count) columns of "
+                + "\(mapping.kind.setting), in the forms stated there")
+        return [line] + (found.map { [index(of: $0, mapping)] + rights(on: $0, mapping) } ?? [])
     }
 
     /// A failure where the table of entitlements cannot be kept; `nil` where it can.
@@ -158,12 +164,12 @@ struct CompanyChecks {
     }
 
     private func cut(by precision: TimePrecision) -> [Diagnosis] {
-        SubscriptionField.allCases.compactMap { field in
+        MappedTable.allCases.flatMap(\.fields).compactMap { field in
             guard let digits = precision.digits[field] else { return nil }
             let kept = digits == 0 ? "whole seconds" : "\(digits) of a second's 3 digits"
             return .ok(
                 "table", nil,
-                "the column for \(field.rawValue) keeps \(kept): Apple's times are cut to that, never "
+                "the column for \(field.name) keeps \(kept): Apple's times are cut to that, never "
                     + "rounded, to compare and to write")
         }
     }
@@ -227,7 +233,8 @@ struct CompanyChecks {
                     "table", nil,
                     "an inserted row would lack \(unset.joined(separator: ", ")), which may not be "
                         + "NULL and has no default",
-                    fix: "give them values under store.subscriptions.insert, or write insert: no",
+                    fix:
+                        "give them values under \(mapping.kind.setting).insert, or write insert: no",
                     .config)
             ]
         }
@@ -262,23 +269,24 @@ struct CompanyChecks {
     private func rows(
         of database: any CompanyDatabase, _ mapping: TableMapping
     ) throws -> [Diagnosis] {
-        let page = try database.rows(after: nil, limit: Self.rowsShown, of: nil)
+        let page = try database.rows(
+            of: mapping.kind, after: nil, limit: Self.rowsShown, of: nil)
         guard !page.rows.isEmpty else {
             return [.ok("table", nil, "\(mapping.table) holds no row with a key yet")]
         }
         return page.rows.map { row in
-            let values = SubscriptionField.allCases.compactMap { field -> String? in
+            let values = mapping.kind.fields.compactMap { field -> String? in
                 guard let value = row.values[field], value != .null else { return nil }
-                return "\(field.rawValue) \(value.plainText)"
+                return "\(field.name) \(value.plainText)"
             }
             let detail =
                 "understood: \(row.key.bundleID) \(row.key.environment) "
                 + "\(row.key.originalTransactionID): " + values.joined(separator: ", ")
-            guard let (field, shown) = row.unreadable.min(by: { $0.key.rawValue < $1.key.rawValue })
+            guard let (field, shown) = row.unreadable.min(by: { $0.key.name < $1.key.name })
             else { return .ok("table", nil, detail) }
             return .warning(
-                "table", nil, detail + "; \(field.rawValue) \"\(shown)\" is not understood",
-                fix: "add the word, or state the column's form, in store.subscriptions")
+                "table", nil, detail + "; \(field.name) \"\(shown)\" is not understood",
+                fix: "add the word, or state the column's form, in \(mapping.kind.setting)")
         }
     }
 }

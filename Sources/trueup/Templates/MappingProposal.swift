@@ -210,7 +210,7 @@ package struct MappingProposal: Sendable {
     }
 
     private static func keyNames(in table: CompanyTableDescription) -> [String] {
-        names.filter { TableMapping.key.contains($0.field) }
+        names.filter { MappedTable.subscriptions.key.contains(.subscription($0.field)) }
             .compactMap { column(for: $0.names, in: table)?.name }
     }
 

@@ -87,7 +87,6 @@ extension Policy {
     mutating func keep(as mapping: TableMapping?) {
         guard let mapping else { return }
         kept = KeptColumns(mapping)
-        reportOnlyFields.formUnion(mapping.readOnly.map(\.rawValue))
         history = .never
     }
 }
@@ -109,20 +108,22 @@ extension CompanySettings {
     /// they were read.
     ///
     /// - Parameters:
-    ///   - refresh: What was met.
-    ///   - mapping: How the table was read.
+    ///   - read: What was met in each table.
+    ///   - mapping: How the tables were read.
     /// - Returns: Sentences for a person.
-    static func remarks(after refresh: CopyRefresh?, by mapping: TableMapping?) -> [String] {
-        guard let mapping, let refresh else { return [] }
-        let left = SubscriptionField.allCases.filter(mapping.notKept.contains).map(\.rawValue)
-        let notJudged =
-            left.isEmpty
-            ? []
-            : [
-                "Not checked, because \(mapping.table) does not store it: "
-                    + left.joined(separator: ", ") + "."
-            ]
-        return notJudged + refresh.remarks
+    static func remarks(after read: [CopyRefresh], by mapping: TableMapping?) -> [String] {
+        read.flatMap { refresh -> [String] in
+            guard let mapping = mapping?.mapping(of: refresh.table) else { return [] }
+            let left = mapping.notKept.map(\.name)
+            let notJudged =
+                left.isEmpty
+                ? []
+                : [
+                    "Not checked, because \(mapping.table) does not store it: "
+                        + left.joined(separator: ", ") + "."
+                ]
+            return notJudged + refresh.remarks
+        }
     }
 }
 
@@ -227,8 +228,8 @@ extension CompanyStart {
 
 /// The result of reading the company's own table at the beginning of a run.
 struct CompanyReading {
-    /// `nil` without such a table, and where it could not be read.
-    var refresh: CopyRefresh?
+    /// One for each table; none where it could not be read.
+    var refresh: [CopyRefresh] = []
     /// The error of the database where it could not be read.
     var fault: StoreError?
     /// The reason why the run ends without having checked anything.
@@ -285,7 +286,7 @@ extension RunSession {
                             total: expected.flatMap { $0 < rows ? nil : Int(clamping: $0) }))
                     return stop.signal == nil && ContinuousClock.now < deadline
                 })
-            let isWhole = refresh?.isWhole ?? true
+            let isWhole = refresh.allSatisfy(\.isWhole)
             return CompanyReading(
                 refresh: refresh,
                 obstacle: isWhole ? nil : stop.signal.map(RunEnd.signal) ?? .deadline)

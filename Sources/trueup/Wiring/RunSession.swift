@@ -131,9 +131,10 @@ struct RunSession {
         job.policy.keep(as: start.link?.mapping)
         job.keepTimes(to: store.companyPrecision)
         job.policy.kept.leftOut.formUnion(try store.columnsNotStored())
-        job.policy.keepsPurchases = try store.keepsPurchases()
-        // Beside a table of the company's own, trueup's purchases are a copy that the company imports.
-        job.policy.writesPurchases = settings.company.table == nil
+        let purchases = start.link?.mapping.purchases
+        job.policy.keepsPurchases = try purchases != nil || store.keepsPurchases()
+        // Beside a table of the company's own, purchases that no mapping names are a copy that it imports.
+        job.policy.writesPurchases = settings.company.table == nil || purchases != nil
         job.commands?.report = folder.publishedPath
         job.remarks += gaps + [notifier.obstacle, calls.remark].compactMap(\.self)
         job.remarks += CompanySettings.remarks(after: company.refresh, by: start.link?.mapping)

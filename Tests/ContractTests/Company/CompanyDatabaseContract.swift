@@ -1,5 +1,6 @@
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 import trueup
 
@@ -44,7 +45,7 @@ import trueup
         let table = try place.table()
         try table.company.check(mayWrite: true)
         let time = FieldValue.time(Timestamp(unixMilliseconds: 1_790_000_000_125))
-        let values: [(SubscriptionField, stored: String, read: FieldValue, other: FieldValue)] = [
+        let values: [(MappedField, stored: String, read: FieldValue, other: FieldValue)] = [
             (.status, "1", .integer(1), .integer(2)), (.status, "NULL", .null, .integer(2)),
             (.productID, "'Pro'", .text("Pro"), .text("pro")),
             (.productID, "'Pro'", .text("Pro"), .text("Pro ")),
@@ -57,7 +58,7 @@ import trueup
             for isRight in [true, false] {
                 for version in [0, 1, nil] as [Int64?] {
                     try table.service(
-                        "\(field.rawValue) = \(stored), version = version + 1", of: 2)
+                        "\(field.name) = \(stored), version = version + 1", of: 2)
                     let row = try table.row(2)
                     #expect(row.values[field] == read)
                     var change = ContractTable.update(row, [field: other])
@@ -292,7 +293,8 @@ import trueup
         try place.setReadOnly(true, table)
         let company = try table.reconnect().company
         try company.check(mayWrite: false)
-        #expect(try company.rows(after: nil, limit: 100, of: nil).rows.count == 25)
+        #expect(
+            try company.rows(of: .subscriptions, after: nil, limit: 100, of: nil).rows.count == 25)
         func expectRefused(_ attempt: () throws -> Void) {
             #expect {
                 try attempt()

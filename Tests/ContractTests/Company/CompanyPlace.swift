@@ -302,7 +302,7 @@ final class ContractTable: Sendable {
 
     /// A change from what a row held when it was read.
     static func update(
-        _ row: CompanyRow, _ after: [SubscriptionField: FieldValue]
+        _ row: CompanyRow, _ after: [MappedField: FieldValue]
     ) -> CompanyChange {
         CompanyChange(
             action: .update, key: row.key,
@@ -314,7 +314,8 @@ final class ContractTable: Sendable {
         var rows: [CompanyRow] = []
         var cursor: CompanyCursor?
         repeat {
-            let page = try company.rows(after: cursor, limit: limit, of: nil)
+            let page = try company.rows(
+                of: .subscriptions, after: cursor, limit: limit, of: nil)
             rows += page.rows
             cursor = page.next
             try pages()

@@ -56,7 +56,9 @@ import Testing
         defer { try? shop.close() }
         return try shop.read { db in
             try MappedState(
-                of: place, table: MappedState.lines(db, MappedState.rows),
+                of: place,
+                table: MappedState.lines(db, MappedState.rows)
+                    + MappedState.lines(db, MappedState.orders),
                 entitlements: MappedState.lines(db, MappedState.entitlements(in: "rights")),
                 ledger: db.tableExists("trueup_corrections")
                     ? MappedState.lines(

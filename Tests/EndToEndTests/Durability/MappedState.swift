@@ -34,6 +34,14 @@ struct MappedState {
         "last_transaction", "lock_version", "source", "note", "score", "seen_at",
     ]
 
+    /// A query of the company's purchases for either dialect; the version rises with each write.
+    static let orders = """
+        SELECT CAST(txid AS TEXT), CAST(buyer AS TEXT), product, CAST(bought AS TEXT),
+            CAST(refunded AS TEXT), CAST(reason AS TEXT), CAST(share AS TEXT),
+            CAST(lock_version AS TEXT), source
+        FROM orders ORDER BY txid
+        """
+
     /// A query of the entitlements in `table` for either dialect.
     static func entitlements(in table: String) -> String {
         """
@@ -68,7 +76,8 @@ struct MappedState {
                 try Self.lines(
                     db,
                     """
-                    SELECT entry, hash FROM trueup_ledger WHERE target_table = 'subscriptions'
+                    SELECT entry, hash FROM trueup_ledger
+                    WHERE target_table IN ('subscriptions', 'purchases')
                     ORDER BY entry
                     """),
                 try Self.lines(

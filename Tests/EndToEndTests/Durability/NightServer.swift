@@ -173,7 +173,8 @@ protocol NightServer {
         func reset(to seed: String) throws {
             try sql("DROP SCHEMA IF EXISTS trueup CASCADE")
             try sql(
-                "DROP TABLE IF EXISTS public.apple_subscriptions, public.rights, public.history")
+                "DROP TABLE IF EXISTS public.apple_subscriptions, public.rights, public.orders, public.history"
+            )
             // Longer than one argument of a process may be.
             let file = folder + "/seed.sql"
             try ("SET search_path TO public;\n" + seed)

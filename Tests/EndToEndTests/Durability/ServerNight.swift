@@ -88,7 +88,7 @@
             // A copy is made as the books on the server are.
             if books == .onServer { try #require(place.run(["status"]).status == 0) }
             return try MappedState(
-                of: place, table: server.lines(MappedState.rows),
+                of: place, table: server.lines(MappedState.rows) + server.lines(MappedState.orders),
                 entitlements: server.lines(MappedState.entitlements(in: "rights")),
                 ledger: server.ledger())
         }

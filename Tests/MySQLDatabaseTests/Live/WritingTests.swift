@@ -41,7 +41,7 @@
             #expect(live.company.precision.digits[.expiresDate] == (digits < 3 ? digits : nil))
             let row = try row(1, live)
             let apples = try #require(Timestamp(rfc3339: "2026-12-31T11:59:59.987Z"))
-            let fields: [SubscriptionField] = [.expiresDate, .revocationDate]
+            let fields: [MappedField] = [.expiresDate, .revocationDate]
             try live.company.begin()
             let fate = try live.company.write(
                 CompanyChange(

@@ -1,6 +1,7 @@
 import PostgresDatabase
 import ServerConnections
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `A member of JSON in a column` {

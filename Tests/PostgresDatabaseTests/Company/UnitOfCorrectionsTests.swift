@@ -2,6 +2,7 @@ import PostgresDatabase
 import ServerConnections
 import Subscriptions
 import Synchronization
+import TestSupport
 import Testing
 
 /// What becomes of a unit when its statements fail, without a server.

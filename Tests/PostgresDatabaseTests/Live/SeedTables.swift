@@ -2,6 +2,7 @@
     import PostgresDatabase
     import ServerConnections
     import Subscriptions
+    import TestSupport
     import Testing
 
     /// Tables as companies keep them, with their mappings.
@@ -10,11 +11,11 @@
         let sql: String
         var mapping: TableMapping
         /// What the row with id 2000000000000001 says to us.
-        let first: [SubscriptionField: FieldValue]
+        let first: [MappedField: FieldValue]
 
         static let all = [plain, perTransaction, payload, numbers, statusText]
 
-        private static let key: [SubscriptionField: MappedColumn] = [
+        private static let key: [MappedField: MappedColumn] = [
             .bundleID: .constant("com.example.app"), .environment: .constant("Production"),
         ]
 

@@ -1,6 +1,7 @@
 import Reconciliation
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 
 /// The company's own table of entitlements, which its services read.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 
 /// A company's file with a table under its own names, beside the books.
 struct CompanyFile {

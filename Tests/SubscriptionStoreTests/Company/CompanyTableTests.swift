@@ -1,5 +1,6 @@
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `A table of the company's own` {
@@ -17,7 +18,7 @@ import Testing
         let database = try TemporaryDatabase()
         let company = try CompanyFile(beside: database)
         let store = try company.open(database)
-        let first = try #require(try await store.refreshCopy(for: .check, at: now))
+        let first = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(first.rows == 3 && first.inserted == 3)
         #expect(
             try store.subscriptions().map(\.status) == [1, 1, 1])
@@ -25,7 +26,7 @@ import Testing
         try company.execute("UPDATE subs SET state = 'ended' WHERE otid = '2'")
         try company.execute("UPDATE subs SET note = 'other' WHERE otid = '1'")
         try company.execute("DELETE FROM subs WHERE otid = '3'")
-        let second = try #require(try await store.refreshCopy(for: .check, at: now))
+        let second = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(second.changed == 1 && second.deleted == 1 && second.inserted == 0)
         #expect(try store.subscriptions().map(\.rowVersion) == [1, 2])
         #expect(try store.copyState()?.rows == 2)
@@ -42,9 +43,9 @@ import Testing
             SELECT i, i, 'active' FROM n
             """)
         let store = try company.open(database)
-        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(refresh.rows == Int64(ids.count))
-        let again = try #require(try await store.refreshCopy(for: .check, at: now))
+        let again = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(again.changed == 0 && again.inserted == 0 && again.deleted == 0)
     }
 
@@ -54,14 +55,14 @@ import Testing
         try company.execute("UPDATE subs SET state = '5' WHERE otid = '1'")
         try company.execute("UPDATE subs SET expires_at = 'soon' WHERE otid = '2'")
         let store = try company.open(database)
-        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(refresh.unreadable == 2)
         #expect(refresh.remarks.first?.contains("status") == true)
         let rows = try store.subscriptions()
         #expect(rows[0].unreadable.keys.contains(.status))
         #expect(rows[0].status == nil)
         #expect(rows[1].unreadable.keys.contains(.expiresDate))
-        let again = try #require(try await store.refreshCopy(for: .check, at: now))
+        let again = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(again.changed == 0)
     }
 
@@ -80,7 +81,7 @@ import Testing
         #expect(
             try company.rows("SELECT entry, digest FROM trueup_corrections ORDER BY entry")
                 == entries.map { [String($0.number), $0.hash] })
-        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now).first)
         #expect(refresh.changed == 0)
         #expect(try store.subscriptions()[0].rowVersion == 2)
     }

@@ -1,5 +1,6 @@
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `Rows of a company's table with one key, or with none` {
@@ -28,7 +29,7 @@ import Testing
         let database = try TemporaryDatabase()
         let company = try company(beside: database, products: products)
         let store = try company.open(database)
-        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(refresh.rows == 3 && refresh.doubled == 2)
         #expect(refresh.remarks.contains { $0.contains("the key of another row") })
         #expect(try store.subscriptions().map(\.productID) == ["gold", "silver", "gold"])
@@ -52,17 +53,17 @@ import Testing
         let company = try company(beside: database, products: ["gold"])
         try company.execute("UPDATE subs SET otid = NULL WHERE otid <> '2'")
         let store = try company.open(database)
-        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(refresh.rows == 1)
         #expect(refresh.keyless == KeylessRows(count: 2, columns: ["otid"]))
         #expect(refresh.remarks.contains { $0.hasPrefix("2 rows of your table have no value") })
         try company.execute(
             "UPDATE subs SET otid = product || rowid WHERE rowid = "
                 + "(SELECT min(rowid) FROM subs WHERE otid IS NULL)")
-        let one = try #require(try await store.refreshCopy(for: .check, at: now))
+        let one = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(one.remarks.contains { $0.hasPrefix("1 row of your table has no value") })
         try company.execute("UPDATE subs SET otid = product || rowid WHERE otid IS NULL")
-        let filled = try #require(try await store.refreshCopy(for: .check, at: now))
+        let filled = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(filled.keyless.count == 0 && filled.remarks.isEmpty)
     }
 
@@ -73,7 +74,7 @@ import Testing
             "UPDATE subs SET otid = replace(hex(zeroblob(1500)), '00', '9') || otid WHERE otid <> '2'"
         )
         let store = try company.open(database)
-        let refresh = try #require(try await store.refreshCopy(for: .check, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .check, at: now).first)
         #expect(refresh.rows == 1 && refresh.overlong == 2)
         let said = refresh.remarks.first { $0.contains("more than 1000 bytes") }
         #expect(said?.hasPrefix("2 rows of your table have original transaction ids") == true)

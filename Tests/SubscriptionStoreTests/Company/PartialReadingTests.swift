@@ -1,5 +1,6 @@
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `A reading of a company's table` {
@@ -24,17 +25,17 @@ import Testing
         let (database, company) = try place()
         defer { withExtendedLifetime(database) {} }
         let store = try company.open(database)
-        let first = try #require(try await store.refreshCopy(for: .apply, at: now, of: mine))
+        let first = try #require(try await store.refreshCopy(for: .apply, at: now, of: mine).first)
         #expect(first.rows == 3 && first.inserted == 3)
         _ = try await store.refreshCopy(for: .apply, at: now)
         #expect(try store.subscriptions().count == 6)
         try company.execute("DELETE FROM subs WHERE otid IN ('1', '2')")
-        let second = try #require(try await store.refreshCopy(for: .apply, at: now, of: mine))
+        let second = try #require(try await store.refreshCopy(for: .apply, at: now, of: mine).first)
         // What is gone of another app is seen when that one is read.
         #expect(second.rows == 2 && second.deleted == 1)
         #expect(try store.subscriptions().count == 5)
         #expect(try store.copyState()?.rows == 5)
-        let all = try #require(try await store.refreshCopy(for: .apply, at: now))
+        let all = try #require(try await store.refreshCopy(for: .apply, at: now).first)
         #expect(all.deleted == 1)
     }
 
@@ -65,7 +66,8 @@ import Testing
             """)
         let store = try company.open(database)
         let first = try #require(
-            try await store.refreshCopy(for: .apply, at: now, whileAllowed: { _, _ in false }))
+            try await store.refreshCopy(for: .apply, at: now, whileAllowed: { _, _ in false }).first
+        )
         #expect(!first.isWhole && first.rows == 1000)
         #expect(try store.copyState()?.refreshedAt == nil)
         var told: [Int64] = []
@@ -76,12 +78,14 @@ import Testing
                     told.append(rows)
                     #expect(expected == 1000)
                     return true
-                }))
+                }
+            ).first)
         #expect(second.isWhole && second.rows == 2500 && second.inserted == 1500)
         #expect(told == [1000, 2000, 2500])
         try company.execute("DELETE FROM subs WHERE otid = '100001'")
         let third = try #require(
-            try await store.refreshCopy(for: .apply, at: now, whileAllowed: { _, _ in false }))
+            try await store.refreshCopy(for: .apply, at: now, whileAllowed: { _, _ in false }).first
+        )
         #expect(!third.isWhole && third.deleted == 0)
         #expect(try store.subscriptions().count == 2500)
     }

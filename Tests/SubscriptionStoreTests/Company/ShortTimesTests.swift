@@ -43,7 +43,7 @@ import Testing
         let entry = try #require(try await night.conclude().entries().first)
         #expect(entry.changes.ofSubscription[.expiresDate]?.after == .time(Self.stated))
         #expect(try ends(company) == ["1792592030", "1790000000"])
-        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now).first)
         #expect(refresh.changed == 0)
         let rows = try store.subscriptions()
         #expect(rows.map(\.rowVersion) == [2, 1])
@@ -80,7 +80,7 @@ import Testing
         try await undoing.apply()
         #expect(try await undoing.conclude().fates() == [.stale])
         #expect(try ends(company) == ["1792592031", "1790000000"])
-        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now).first)
         #expect(refresh.changed == 1)
         #expect(
             try store.subscriptions()[0].expiresDate

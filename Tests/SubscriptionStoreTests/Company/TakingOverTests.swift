@@ -44,7 +44,7 @@ import Testing
         let (database, company, entry) = try await killedBetweenCommits()
         #expect(try database.value("SELECT count(*) FROM trueup_ledger") == "0")
         let store = try company.open(database)
-        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now).first)
         #expect(refresh.changed == 0)
         #expect(try database.rows("SELECT entry, hash FROM trueup_ledger") == [["1", entry.hash]])
         #expect(try database.value("SELECT fate FROM trueup_pass_corrections") == "applied")

@@ -1,5 +1,6 @@
 import SubscriptionStore
 import Subscriptions
+import TestSupport
 import Testing
 
 /// A company's file that takes a change and does something else.
@@ -27,7 +28,7 @@ import Testing
         #expect(try await night.conclude().fates() == [.applied, .rejected, .applied])
         #expect(try company.rows("SELECT entry FROM trueup_corrections") == [["1"], ["2"]])
         #expect(store.companyRemarks.contains { $0.contains(" of 2,") })
-        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now))
+        let refresh = try #require(try await store.refreshCopy(for: .apply, at: now).first)
         #expect(refresh.changed == 0 && refresh.deleted == 0)
     }
 

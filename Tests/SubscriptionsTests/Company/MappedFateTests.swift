@@ -1,4 +1,5 @@
 import Subscriptions
+import TestSupport
 import Testing
 
 /// What a database did instead of what it was told.

@@ -1,4 +1,5 @@
 import Subscriptions
+import TestSupport
 import Testing
 
 @Suite struct `The statements of a mapping` {
@@ -242,14 +243,54 @@ import Testing
         #expect(mapping.notKept.contains(.revocationDate))
         #expect(!mapping.notKept.contains(.signedDate))
         #expect(mapping.readOnly == [.autoRenewProductID])
-        let kept = mapping.kept([
-            .status: FieldChange(before: .integer(1), after: .integer(5)),
-            .revocationDate: FieldChange(before: .null, after: .text("x")),
-        ])
-        #expect(kept == [.status: FieldChange(before: .integer(1), after: .integer(5))])
+        let status = FieldChange(before: .integer(1), after: .integer(5))
+        let other = FieldChange(before: .null, after: .text("x"))
+        let kept = mapping.kept(.subscription([.status: status, .revocationDate: other]))
+        #expect(kept == .subscription([.status: status]))
+        #expect(mapping.kept(.subscription([.revocationDate: other])) == nil)
         // The entry of an insert names the row, as that of our own table does.
-        let named = FieldChange(before: .null, after: .text("1"))
-        #expect(mapping.kept([.originalTransactionID: named]) == [.originalTransactionID: named])
+        let insert = ChangeSet.subscription([.originalTransactionID: other, .status: status])
+        #expect(mapping.kept(insert) == insert)
+    }
+
+    @Test func `purchases have a mapping of their own, next to that of subscriptions`() {
+        var mapping = Self.mapping
+        mapping.purchases = TableMapping(
+            .purchases, table: CompanyTableName(name: "orders"),
+            columns: [
+                .purchase(.transactionID): .column("tx", .integer),
+                .purchase(.bundleID): .constant("com.example.app"),
+                .purchase(.environment): .constant("Production"),
+                .purchase(.purchaseDate): .column("bought", .seconds),
+                .purchase(.revocationDate): .column("refunded", .seconds),
+            ])
+        let orders = MappedStatements(mapping.purchases ?? mapping, for: .postgresql)
+        let key = SubscriptionKey(
+            bundleID: "com.example.app", environment: "Production", originalTransactionID: "7")
+        let refund = FieldValue.time(Timestamp(unixMilliseconds: 9000))
+        let change = CompanyChange(
+            .purchases, action: .update, key: key, before: [.purchase(.revocationDate): .null],
+            after: [.purchase(.revocationDate): refund])
+        #expect(
+            orders.write(change, standing: ["7", "5", nil])
+                == .execute(
+                    MappedStatement(
+                        sql: """
+                            UPDATE "orders" AS t SET "refunded" = $1 WHERE t."tx" = $2 AND t."refunded"::text IS NULL
+                            """, arguments: [.integer(9), .integer(7)])))
+        #expect(orders.write(change, standing: ["7", "5", "3"]) == .stale)
+        #expect(orders.write(change, standing: nil) == .stale)
+        let date = FieldChange(before: .null, after: refund)
+        #expect(mapping.purchases?.kept(.purchase([.price: date])) == nil)
+        // Whose original it is stays known, where the company has no column for it.
+        let insert = ChangeSet.purchase([
+            .transactionID: date, .originalTransactionID: date, .revocationDate: date, .price: date,
+        ])
+        #expect(
+            mapping.purchases?.kept(insert)
+                == .purchase([
+                    .transactionID: date, .originalTransactionID: date, .revocationDate: date,
+                ]))
     }
 
     @Test(arguments: [
@@ -284,6 +325,7 @@ import Testing
         mapping.columns[.expiresDate] = .column("ends", .seconds)
         let change = FieldChange(
             before: .null, after: .time(Timestamp(unixMilliseconds: 30_502)))
-        #expect(mapping.kept([.expiresDate: change]) == [.expiresDate: change])
+        let stated = ChangeSet.subscription([.expiresDate: change])
+        #expect(mapping.kept(stated) == stated)
     }
 }

@@ -96,6 +96,7 @@ struct DeclaredSetting: Sendable, CustomTestStringConvertible {
             "url": "postgres://trueup@127.0.0.1/billing", "subscriptions": table,
         ],
         "app_store_connect.ca_file": ["endpoint": "https://127.0.0.1:9"],
+        "store.purchases": ["books": "sqlite:books.sqlite", "subscriptions": table],
         "store.entitlements": [
             "books": "sqlite:books.sqlite",
             "subscriptions": table.replacing("status:", with: "customer_id: c, status:"),

@@ -1,5 +1,6 @@
 import Foundation
 import Subscriptions
+import TestSupport
 import Testing
 import trueup
 
@@ -195,7 +196,9 @@ import trueup
             let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
             let mapping = try #require(settings.company.mapping)
             for (field, column) in example.mapped {
-                #expect(mapping.columns[field]?.name == column, "\(example.name): \(text)")
+                #expect(
+                    mapping.columns[.subscription(field)]?.name == column,
+                    "\(example.name): \(text)")
             }
             #expect(mapping.latestBy == example.latestBy, "\(example.name): \(text)")
         }
