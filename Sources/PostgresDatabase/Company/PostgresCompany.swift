@@ -86,7 +86,7 @@ package struct PostgresServer: CompanyServer {
         let begun =
             try session.script(keeper.limits.begin(writes: true) + Self.naming).rows.first ?? []
         guard begun.count == 2, begun[1] != "on", let name = begun[0] else {
-            throw ServerFailure(state: .readOnly, words: "transactions are read-only there")
+            throw Self.readOnly
         }
         for fence in fences where try !fence.isHeld(in: session) {
             throw ServerFailure(state: .fenced, words: fence.description)
@@ -208,8 +208,17 @@ package struct PostgresServer: CompanyServer {
         """
 
     package mutating func prepareLedger(mayWrite: Bool) throws(StoreError) {
-        if mayWrite { try keeper.bringUpToDate() }
+        guard mayWrite else { return }
+        try keeper.bringUpToDate()
+        // Known here, Apple is not asked about rows that no correction reaches.
+        try keeper.write("looking whether rows may be written") { session throws(ServerFailure) in
+            let state = try session.script("SELECT current_setting('transaction_read_only')").first
+            guard state != "on" else { throw Self.readOnly }
+        }
     }
+
+    private static let readOnly = ServerFailure(
+        state: .readOnly, words: "transactions are read-only there")
 
     package mutating func obstacleToLedger() throws(StoreError) -> String? {
         if let obstacle = try keeper.obstacleToOurSchema() { return obstacle }

@@ -21,7 +21,7 @@ package protocol CompanyServer: Sendable {
     /// The statements for a mapped table; known from the types of its columns where they decide.
     ///
     /// - Parameter mapping: Of one table.
-    /// - Returns: They.
+    /// - Returns: Its statements.
     /// - Throws: Where the types cannot be read.
     mutating func statements(for mapping: TableMapping) throws(StoreError) -> MappedStatements
 

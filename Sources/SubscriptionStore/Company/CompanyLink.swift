@@ -387,8 +387,8 @@ package protocol CompanyDatabase: CompanySchema {
 
     /// The rows behind a key, in the order of the database; each call is a short read of its own.
     ///
-    /// With apps only theirs, as far as columns of the table tell them apart. None of a table that
-    /// no mapping names.
+    /// With apps only theirs, as far as columns of the table tell them apart. A table that no mapping
+    /// names has none.
     func rows(
         of table: MappedTable, after cursor: CompanyCursor?, limit: Int, of apps: [AppIdentity]?
     ) throws(StoreError) -> CompanyPage

@@ -410,7 +410,13 @@ extension SQLiteCompanyDatabase {
         for mapping in mapping.all { try check(mapping, mayWrite: mayWrite) }
         if let obstacle = try obstacleToEntitlements(mayWrite: mayWrite) { throw .schema(obstacle) }
         try refuseOtherBooks()
-        if mayWrite { try makeLedger() }
+        guard mayWrite else { return }
+        guard DatabaseFile(path: path).isWritable else {
+            throw .notWritten(
+                "The file \(path) with your table may not be written by this user. Nothing was read "
+                    + "or written. Grant the right, or set `mode: check`.")
+        }
+        try makeLedger()
     }
 
     private func check(_ mapping: TableMapping, mayWrite: Bool) throws(StoreError) {

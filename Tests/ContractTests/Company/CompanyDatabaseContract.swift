@@ -302,8 +302,7 @@ import trueup
                 (error as? StoreError)?.exitStatus == (place == .file ? .output : .unavailable)
             }
         }
-        // The others are asked by the first unit.
-        if place == .mysql { expectRefused { try company.check(mayWrite: true) } }
+        expectRefused { try company.check(mayWrite: true) }
         let row = try table.row(1)
         let change = ContractTable.update(row, [.status: .integer(2)])
         expectRefused {
