@@ -51,11 +51,6 @@ package struct Policy: Hashable, Sendable {
 
     /// Whether findings of a kind are reported and corrected in this run.
     func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
-
-    /// Whether a column of a row may be written, as far as the job and the table say.
-    func writes(_ field: SubscriptionField) -> Bool {
-        !reportOnlyFields.contains(field.rawValue) && !kept.readOnly.contains(field)
-    }
 }
 
 /// When a customer's transaction history is read.

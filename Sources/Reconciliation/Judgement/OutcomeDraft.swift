@@ -376,7 +376,12 @@ extension OutcomeDraft {
 
     private func isCorrectable(_ difference: Difference, policy: Policy) -> Bool {
         guard let column = difference.column else { return false }
-        return policy.writes(column)
+        return isWritten(column, by: policy)
+    }
+
+    /// Whether a column may be written, as far as the job and the table say.
+    private func isWritten(_ field: SubscriptionField, by policy: Policy) -> Bool {
+        !policy.reportOnlyFields.contains(field.rawValue) && !policy.kept.readOnly.contains(field)
     }
 
     /// The correction or fill of a held row; `nil` when there is nothing to write.
@@ -400,7 +405,7 @@ extension OutcomeDraft {
         var changes: [SubscriptionField: FieldChange] = [:]
         for field in SubscriptionField.stated
         where !held.contains(field)
-            && policy.writes(field)
+            && isWritten(field, by: policy)
             && field != .signedDate
             && (!onlyFills || comparison.isFirstFill || comparison.isNotKnownYet(field))
             && comparison.differs(in: field)

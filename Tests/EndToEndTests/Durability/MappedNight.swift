@@ -34,7 +34,9 @@ struct MappedNight {
         // Another writer may end the access of most of so few customers.
         try place.writeJob(
             "nightly", "settle: 0s\npurchases: {sweep_days: 1}",
-            guards: "max_changes: 10000, max_change_share: 1, max_same_direction_share: 1")
+            guards:
+                "max_changes: 10000, max_change_share: 1, max_same_direction_share: 1, max_not_found_share: 1"
+        )
         let tell = """
             tell:
               command: [/bin/sh, -c, "cat >> \(MappedState.toldFile); echo >> \(MappedState.toldFile)"]
