@@ -81,7 +81,7 @@ final class PurchaseComparison: Sendable {
     var refundDifferences: [TransactionField] {
         guard let stored else { return [] }
         let isRefundedOnBoth = stored.revocationDate != nil && signed.revocationDate != nil
-        return Self.refund.filter { field in
+        return TransactionField.ofRefund.filter { field in
             guard !kept.leftOutOfPurchases.contains(field) else { return false }
             let (ours, theirs) = (stored.value(of: field), signed.value(of: field))
             if case .time(let our) = ours, case .time(let their) = theirs {
@@ -92,11 +92,6 @@ final class PurchaseComparison: Sendable {
             return ours != theirs
         }
     }
-
-    /// The date is first: it says whether there is a refund.
-    private static let refund: [TransactionField] = [
-        .revocationDate, .revocationReason, .revocationPercentage,
-    ]
 
     /// The reason why nothing is written of the purchase; `nil` where nothing forbids it.
     ///

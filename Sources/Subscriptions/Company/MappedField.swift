@@ -86,6 +86,16 @@ package enum MappedField: Hashable, Sendable {
         }
     }
 
+    /// Whether runs compare the column with Apple's.
+    ///
+    /// Of a purchase only its refund is; `signed_date` is trueup's own, next to the rows wherever they are.
+    package var isCompared: Bool {
+        switch self {
+        case .subscription(let field): field.isStated && field != .signedDate
+        case .purchase(let field): TransactionField.ofRefund.contains(field)
+        }
+    }
+
     /// `nil` for a column of purchases.
     package var ofSubscription: SubscriptionField? {
         if case .subscription(let field) = self { field } else { nil }

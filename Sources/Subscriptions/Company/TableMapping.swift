@@ -96,11 +96,9 @@ extension TableMapping {
             (keyColumns.map(\.column) + writable.compactMap { columns[$0]?.name }) + inserts.keys)
     }
 
-    /// Columns that Apple states and the company does not keep: nothing is checked by them.
-    ///
-    /// `signed_date` is our own bookkeeping, and is next to the rows wherever they are.
+    /// Columns that runs compare with Apple's and the company does not keep.
     package var notKept: [MappedField] {
-        kind.fields.filter { $0.isStated && columns[$0] == nil && !$0.isSignedDate }
+        kind.fields.filter { $0.isCompared && columns[$0] == nil }
     }
 
     /// Columns that Apple states, and that are checked but never written.

@@ -127,6 +127,11 @@ package enum TransactionField: String, RowColumn {
             .contains($0)
     }
 
+    /// The columns of a refund, with the date first: it says whether there is one.
+    package static let ofRefund: [TransactionField] = [
+        .revocationDate, .revocationReason, .revocationPercentage,
+    ]
+
     /// Columns that may be filled in later: all but the key columns and the date of signing, which
     /// says nothing about the period.
     package static let fillable = ofPeriods.filter {

@@ -280,6 +280,10 @@ import Testing
                             """, arguments: [.integer(9), .integer(7)])))
         #expect(orders.write(change, standing: ["7", "5", "3"]) == .stale)
         #expect(orders.write(change, standing: nil) == .stale)
+        // No run compares another column of a purchase than those of a refund.
+        #expect(
+            mapping.purchases?.notKept
+                == [.purchase(.revocationReason), .purchase(.revocationPercentage)])
         let date = FieldChange(before: .null, after: refund)
         #expect(mapping.purchases?.kept(.purchase([.price: date])) == nil)
         // Whose original it is stays known, where the company has no column for it.
