@@ -12,6 +12,25 @@ enum EvidenceStatement {
     case foreign(NamedSubscription)
     /// Erased on purpose, so that nothing is left to verify.
     case erased
+
+    /// The statement without the text of its payload, which is nearly all that it takes of memory.
+    fileprivate var withoutText: Self {
+        func withoutText(_ payload: SignedPayload) -> SignedPayload {
+            SignedPayload(digest: payload.digest, received: [])
+        }
+        switch self {
+        case .transaction(var signed):
+            signed.evidence = withoutText(signed.evidence)
+            return .transaction(signed)
+        case .renewal(var signed):
+            signed.evidence = withoutText(signed.evidence)
+            return .renewal(signed)
+        case .notification(var recorded):
+            recorded.evidence = withoutText(recorded.evidence)
+            return .notification(recorded)
+        case .foreign, .erased: return self
+        }
+    }
 }
 
 /// The app, environment and subscription that a genuine payload names.
@@ -154,7 +173,8 @@ final class EvidenceVerifier {
 /// found by binary search in the file.
 final class EvidenceFile {
     static let name = "evidence.jsonl"
-    private static let keptStatements = 256
+    /// More than the lines that are read ahead name.
+    private static let keptStatements = 1 << 15
 
     private let lines: EvidenceLines
     private let verifier: EvidenceVerifier
@@ -234,7 +254,7 @@ final class EvidenceFile {
         }
         let statement: EvidenceStatement
         do throws(UnreadableFile) {
-            statement = try await verifier.statement(of: jws, for: app)
+            statement = try await verifier.statement(of: jws, for: app).withoutText
         } catch {
             throw UnreadableFile("the evidence \(digest) is not valid: \(error.reason)")
         }
@@ -246,6 +266,58 @@ final class EvidenceFile {
     /// The payload of a digest as received; `nil` when it is not there.
     func payload(_ digest: String) throws(UnreadableFile) -> [UInt8]? {
         try lines.payload(digest)
+    }
+
+    /// Verifies payloads in the order of the file, and keeps their statements in place of others.
+    fileprivate func load(_ payloads: [(digest: String, app: ManifestRecord.App)]) async {
+        statements.removeAll(keepingCapacity: true)
+        for (digest, app) in payloads.sorted(by: { $0.digest < $1.digest }) {
+            // The check of the line that names it says what is wrong with it.
+            _ = try? await statement(of: digest, for: app)
+        }
+    }
+}
+
+/// Loads the evidence of many lines of a list at once, before they are checked.
+///
+/// Lines name payloads by digest. Looked up in the order of the lines, each payload would have a part
+/// of the packed file unpacked for itself.
+final class EvidenceAhead {
+    private static let linesAtOnce = 1 << 13
+
+    private let evidence: EvidenceFile
+    private let apps: KnownApps
+    /// The list, read a second time; `nil` where it cannot be read on, which its check reports.
+    private var list: LineFile?
+
+    init(of path: String, evidence: EvidenceFile, apps: KnownApps) {
+        self.evidence = evidence
+        self.apps = apps
+        list = try? LineFile(path)
+    }
+
+    /// Loads the evidence of a line and of those that follow it, unless it is loaded.
+    ///
+    /// - Parameter line: The number of the line, from 1; none before the one of the last call.
+    func reach(line: Int) async {
+        guard let list, line > list.lineNumber else { return }
+        var payloads: [(String, ManifestRecord.App)] = []
+        for _ in 0..<Self.linesAtOnce {
+            guard let text = try? list.next() else {
+                self.list = nil
+                break
+            }
+            // An item of a plan has a comma behind it.
+            let isListed = text.last == UInt8(ascii: ",")
+            guard let record = JSONRecord(isListed ? Array(text.dropLast()) : text),
+                let app = apps.app(of: record)
+            else { continue }
+            for name in ["evidence", "evidence_renewal"] {
+                guard let digest = record.text(name), digest.isDigest else { continue }
+                payloads.append((digest, app))
+            }
+        }
+        await evidence.load(payloads)
     }
 }
 

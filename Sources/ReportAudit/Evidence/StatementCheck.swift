@@ -24,6 +24,11 @@ struct StatementCheck {
         case erased
     }
 
+    /// Loads the evidence of a list of corrections before they are checked.
+    func ahead(of path: String) -> EvidenceAhead {
+        EvidenceAhead(of: path, evidence: evidence, apps: apps)
+    }
+
     /// Checks a correction, written or planned.
     func check(_ entry: JSONRecord) async -> Outcome {
         await check(entry) { values in problems(of: entry, values) }

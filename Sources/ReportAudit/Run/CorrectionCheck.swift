@@ -29,7 +29,9 @@ struct CorrectionCheck {
         if companions.undo?.head.map({ !problems.isOfRun($0) }) ?? false {
             problems.add(UndoCheck.name, line: 1, "it is the inverse of another run")
         }
+        let ahead = statements.ahead(of: folder + "/" + Self.name)
         while let line = try lines.next() {
+            await ahead.reach(line: lines.lineNumber)
             audit.corrections += 1
             guard let entry = JSONRecord(line), let number = entry.integer("ledger_entry") else {
                 problems.add(Self.name, line: lines.lineNumber, "it is not a ledger entry")

@@ -29,7 +29,10 @@ struct FindingCheck {
         if !manifest.isPartial {
             companions.notFound = try? CSVRecords(folder + "/" + Self.notFoundName)
         }
+        let ahead = EvidenceAhead(
+            of: folder + "/" + Self.name, evidence: evidence.evidence, apps: evidence.apps)
         while let line = try lines.next() {
+            await ahead.reach(line: lines.lineNumber)
             guard let finding = JSONRecord(line) else {
                 problems.add(Self.name, line: lines.lineNumber, "it is not a JSON object")
                 continue
@@ -248,7 +251,9 @@ struct PlanCheck {
         }
         var identity = SHA256()
         identity.update(line: list.head?.text { !Self.ofFile.contains($0) } ?? "")
+        let ahead = statements.ahead(of: folder + "/" + Self.name)
         while let item = try list.next({ problems.add(Self.name, line: $0, $1) }) {
+            await ahead.reach(line: list.lineNumber)
             identity.update(line: item.text { $0 != "fate" })
             counts.take(planned: item)
             let found =
