@@ -170,7 +170,7 @@ import Testing
         let place = try workplace(customers: 100, drift: "0.4")
         let simulator = place.simulator
         let paced = simulator.appYAML()
-            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 100")
+            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 40")
         try place.writeSettings(apps: [paced])
         let before = try place.rows()
         let running = try place.start("run", "nightly")
