@@ -222,6 +222,50 @@
             #expect(try theirs.run("verify").status == 0)
         }
 
+        @Test(.timeLimit(.minutes(30)))
+        func `waits for a standby that is too far behind`() throws {
+            let server = try OwnServer()
+            defer { server.stop() }
+            let (_, theirs) = try places(server)
+            let settings = try theirs.folder.text("trueup.yaml")
+            try theirs.folder.write(
+                settings.replacing("  subscriptions:", with: "  max_lag: 1s\n  subscriptions:"),
+                to: "trueup.yaml")
+            let before = try server.sql(Self.all)
+            let standby = try server.standby()
+            try server.sql("CREATE TABLE visits AS SELECT 1 AS visit")
+            func lags(_ interval: String) throws -> Bool {
+                try server.sql("INSERT INTO visits VALUES (1)")
+                let lag = "SELECT max(replay_lag) >= '\(interval)' FROM pg_stat_replication"
+                return try server.sql(lag) == "t"
+            }
+            // The lag is known once the standby has replayed something.
+            try wait { try lags("0s") }
+            _ = try standby("SELECT pg_wal_replay_pause()")
+            try wait { try lags("1s") }
+            let running = try theirs.start("run", "nightly")
+            try wait { try theirs.run("status").output.contains("store.max_lag") }
+            #expect(try server.sql(Self.all) == before)
+            _ = try standby("SELECT pg_wal_replay_resume()")
+            let night = running.wait()
+            #expect([0, 2].contains(night.status), "\(night.errors)\n\(night.output)")
+            #expect(night.errors.contains("a replica is"), "\(night.errors)")
+            let pauses = try #require(try theirs.summary()["database_pauses"] as? [String: Any])
+            #expect(pauses["number"] as? Int ?? 0 > 0, "\(pauses)")
+            let after = try server.sql(Self.all)
+            #expect(after != before)
+            try wait { try standby(Self.all) == after }
+        }
+
+        /// Waits until something is so; after a minute it is an error.
+        private func wait(until isSo: () throws -> Bool) throws {
+            for _ in 0..<600 {
+                if try isSo() { return }
+                usleep(100_000)
+            }
+            throw OwnServer.Failure(words: "it did not come to that within a minute")
+        }
+
         private func endsUnavailable(
             _ run: BuiltExecutable.Result, _ place: Workplace, saying words: String
         ) throws {

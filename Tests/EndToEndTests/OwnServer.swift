@@ -50,6 +50,17 @@
             return url.replacingOccurrences(of: "/postgres", with: "%2Fpool/postgres")
         }
 
+        /// Starts a standby of it, which replays what the server writes.
+        ///
+        /// - Returns: Runs a statement there.
+        /// - Throws: `Failure` where it does not start.
+        func standby() throws -> (String) throws -> String {
+            guard try Self.run(Self.script, ["standby", folder]).status == 0 else {
+                throw Failure(words: "the standby did not start")
+            }
+            return { try sql($0, at: folder + "/standby", in: "postgres") }
+        }
+
         /// Mounts a small disk, for new tables of the database.
         ///
         /// - Returns: Its folder, in which other files may lie.
@@ -82,7 +93,10 @@
         @discardableResult
         func sql(_ text: String, in database: String) throws -> String {
             // PgBouncer answers about itself in a database of this name.
-            let host = folder + (database == "pgbouncer" ? "/pool" : "")
+            try sql(text, at: folder + (database == "pgbouncer" ? "/pool" : ""), in: database)
+        }
+
+        private func sql(_ text: String, at host: String, in database: String) throws -> String {
             let result = try Self.run(
                 "/usr/bin/env",
                 [
