@@ -39,7 +39,8 @@ import Testing
         }
         let id = try client.id("anna")
         let end = try #require(try client.statement(id).date("expiresDate"))
-        for _ in 0..<600 where try client.now() < end {
+        for _ in 0..<600 {
+            guard try client.now() < end else { break }
             try await Task.sleep(for: .milliseconds(50))
         }
         #expect(try client.history(id).count >= 2)

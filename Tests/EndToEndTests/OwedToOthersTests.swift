@@ -41,7 +41,10 @@ import Testing
             SELECT field FROM trueup_pass_findings
             WHERE kind = 'notification_missed' AND superseded_by IS NULL
             """
-        for _ in 0..<6000 where try place.stored(found).isEmpty { usleep(10_000) }
+        for _ in 0..<6000 {
+            guard try place.stored(found).isEmpty else { break }
+            usleep(10_000)
+        }
         killed.send(signal: SIGKILL)
         #expect(killed.wait().status == 137)
         let pending = Set(try place.stored(found).compactMap(\.first))
