@@ -10,49 +10,82 @@ struct ChunkedConclusion: Sendable {
     let header: RunHeader
     let conclusion: RunConclusion
 
+    /// Rows of a table that a step goes through in the order of their keys.
+    struct Rows: Hashable, Sendable {
+        let table: String
+        /// What they have in common, in SQL.
+        ///
+        /// In the table's primary key it stands before the key of the rows: otherwise each chunk would
+        /// read all of them.
+        let condition: String
+    }
+
     struct Step: Sendable {
-        /// The table whose rows it goes through; `nil` where it has one transaction.
-        let table: String?
+        /// The rows it goes through; `nil` where it has one transaction.
+        let through: Rows?
         /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at
         /// the end.
         let run: @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
     }
 
-    /// How many rows a step goes through.
-    func rows(of step: Step, _ db: Database) throws -> Int {
-        guard let table = step.table else { return 0 }
-        let isOfPass = Self.unbound.contains(table) ? "" : "WHERE pass_id = \(run.passID)"
-        return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(table) \(isOfPass)") ?? 0
+    /// The steps, and how many rows each goes through.
+    func steps(_ db: Database) throws -> [(step: Step, rows: Int)] {
+        try steps(through: unreached(db)).map { step in
+            guard let through = step.through else { return (step, 0) }
+            let count = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM \(through.table) WHERE \(through.condition)")
+            return (step, count ?? 0)
+        }
     }
 
-    var steps: [Step] {
-        var steps = [step(through: "trueup_pass_rows", listUndecided)]
-        if conclusion.settlesUnreached, header.missesWhatItLeaves {
-            for scope in header.coversEveryRow ? ["subscriptions"] : Self.asked {
-                steps.append(
-                    step(through: scope) { start, rows, db in
-                        try listUnreached(start, rows, scope, db)
-                    })
+    /// Where the rows are that the run did not reach.
+    private func unreached(_ db: Database) throws -> [Rows] {
+        guard conclusion.settlesUnreached, header.missesWhatItLeaves else { return [] }
+        guard !header.coversEveryRow else {
+            return [Rows(table: "subscriptions", condition: "true")]
+        }
+        let turns = try Int.fetchAll(
+            db, sql: "SELECT DISTINCT turn FROM trueup_pass_questions WHERE pass_id = ?",
+            arguments: [run.passID])
+        return [Rows(table: "trueup_agenda", condition: "true")]
+            + turns.map { turn in
+                Rows(
+                    table: "trueup_pass_questions",
+                    condition: "pass_id = \(run.passID) AND turn = \(turn)")
             }
+    }
+
+    private func ofPass(_ table: String) -> Rows {
+        Rows(table: table, condition: "pass_id = \(run.passID)")
+    }
+
+    private func steps(through unreached: [Rows]) -> [Step] {
+        let checked = ofPass("trueup_pass_rows")
+        var steps = [step(through: checked, listUndecided)]
+        for rows in unreached {
+            steps.append(
+                step(through: rows) { start, count, db in
+                    try listUnreached(start, count, rows, db)
+                })
         }
         if header.worksOffQueue {
             let update = QueueUpdate(
                 run: run, started: header.started, ended: conclusion.ended,
                 acceptsTable: conclusion.acceptedTableRows != nil)
             steps.append(
-                step(through: "trueup_pass_rows") { start, rows, db in
-                    let source = chunk(of: "trueup_pass_rows", start, rows, as: "p")
+                step(through: checked) { start, rows, db in
+                    let source = chunk(of: checked, start, rows, as: "p")
                     try update.make(source.sql, source.arguments, db)
                 })
             // Only now: the two rows of a pair may be in different chunks.
             let overlaps = OverlapQuestions(run: run, started: header.started)
             steps.append(
-                step(through: "trueup_pass_rows") { start, rows, db in
-                    let source = chunk(of: "trueup_pass_rows", start, rows, as: "p")
+                step(through: checked) { start, rows, db in
+                    let source = chunk(of: checked, start, rows, as: "p")
                     try overlaps.askAboutNew(source.sql, source.arguments, db)
                 })
             steps.append(
-                Step(table: nil) { _, _, db in
+                Step(through: nil) { _, _, db in
                     try overlaps.askAboutEnded(db)
                     return nil
                 })
@@ -60,59 +93,51 @@ struct ChunkedConclusion: Sendable {
         if conclusion.closesPass, header.mode == .apply,
             header.leavesOutNothingOfItsApps
         {
-            steps.append(step(through: "trueup_pass_revisions", promoteRevisions))
+            steps.append(step(through: ofPass("trueup_pass_revisions"), promoteRevisions))
         }
         return steps
     }
 
-    /// A step that goes through a table's rows in the order of their keys.
+    /// A step that goes through rows in the order of their keys.
     private func step(
-        through table: String,
+        through rows: Rows,
         _ work: @escaping @Sendable (StoredKey, _ rows: Int, Database) throws -> Void
     ) -> Step {
-        Step(table: table) { start, rows, db in
-            try work(start, rows, db)
-            return try key(after: start, rows, in: table, db)
+        Step(through: rows) { start, count, db in
+            try work(start, count, db)
+            return try key(after: start, count, in: rows, db)
         }
     }
 
-    /// Where the rows are that a run was to ask about that was not to ask about all of them.
-    private static let asked = ["trueup_agenda", "trueup_pass_questions"]
-
-    /// Tables whose rows belong to no checkpoint.
-    private static let unbound = ["subscriptions", "trueup_agenda"]
-
-    /// A chunk of a table's rows from a key on, as a source to select from.
+    /// A chunk of rows from a key on, as a source to select from.
     ///
     /// A limit and not an upper bound: SQLite seeks by one bound on the whole key only.
     private func chunk(
-        of table: String, _ start: StoredKey, _ rows: Int, as name: String
+        of rows: Rows, _ start: StoredKey, _ count: Int, as name: String
     ) -> (sql: String, arguments: StatementArguments) {
-        let isOfPass = Self.unbound.contains(table) ? "" : "pass_id = \(run.passID) AND"
         let sql = """
-            (SELECT * FROM \(table)
-            WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
+            (SELECT * FROM \(rows.table)
+            WHERE \(rows.condition) AND (bundle_id, environment, original_transaction_id)
                 >= \(start.marks)
             ORDER BY bundle_id, environment, original_transaction_id
             LIMIT ?) AS \(name)
             """
-        return (sql, start.arguments + [rows])
+        return (sql, start.arguments + [count])
     }
 
     /// Where the next chunk begins.
     private func key(
-        after start: StoredKey, _ rows: Int, in table: String, _ db: Database
+        after start: StoredKey, _ count: Int, in rows: Rows, _ db: Database
     ) throws -> StoredKey? {
-        let isOfPass = Self.unbound.contains(table) ? "" : "pass_id = \(run.passID) AND"
         let statement = try db.cachedStatement(
             sql: """
-                SELECT original_transaction_id, environment, bundle_id FROM \(table)
-                WHERE \(isOfPass) (bundle_id, environment, original_transaction_id)
-                    >= \(start.marks)
+                SELECT original_transaction_id, environment, bundle_id FROM \(rows.table)
+                WHERE \(rows.condition)
+                    AND (bundle_id, environment, original_transaction_id) >= \(start.marks)
                 ORDER BY bundle_id, environment, original_transaction_id
                 LIMIT 1 OFFSET ?
                 """)
-        let next = try Row.fetchCursor(statement, arguments: start.arguments + [rows])
+        let next = try Row.fetchCursor(statement, arguments: start.arguments + [count])
         return try next.next().map(StoredKey.init)
     }
 
@@ -124,7 +149,7 @@ struct ChunkedConclusion: Sendable {
     /// Rows checked undecided, and accounts that Apple did not find, as the report lists them; and
     /// rows in flight, of which it has the number only.
     private func listUndecided(_ start: StoredKey, _ count: Int, _ db: Database) throws {
-        let (rows, arguments) = chunk(of: "trueup_pass_rows", start, count, as: "p")
+        let (rows, arguments) = chunk(of: ofPass("trueup_pass_rows"), start, count, as: "p")
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_run_undecided
@@ -176,10 +201,10 @@ struct ChunkedConclusion: Sendable {
 
     /// Rows not reached before the run ended; the next run of the checkpoint asks about them.
     private func listUnreached(
-        _ start: StoredKey, _ count: Int, _ scope: String, _ db: Database
+        _ start: StoredKey, _ count: Int, _ through: Rows, _ db: Database
     ) throws {
-        let isTable = scope == "subscriptions"
-        let (rows, arguments) = chunk(of: scope, start, count, as: isTable ? "s" : "q")
+        let isTable = through.table == "subscriptions"
+        let (rows, arguments) = chunk(of: through, start, count, as: isTable ? "s" : "q")
         let reason = reasonOfUnreached
         let join = "CROSS JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))"
         try db.cachedStatement(
@@ -189,7 +214,7 @@ struct ChunkedConclusion: Sendable {
                     \(reason.sql)
                 FROM \(rows) \(isTable ? "" : join)
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
-                    \(scope == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
+                    \(through.table == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
                         WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
                 """
@@ -202,7 +227,7 @@ struct ChunkedConclusion: Sendable {
     /// Stores where the next history reading begins, unless something that this one showed is still
     /// unwritten or undecided: otherwise the next run would miss it.
     private func promoteRevisions(_ start: StoredKey, _ count: Int, _ db: Database) throws {
-        let (rows, arguments) = chunk(of: "trueup_pass_revisions", start, count, as: "r")
+        let (rows, arguments) = chunk(of: ofPass("trueup_pass_revisions"), start, count, as: "r")
         try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO trueup_history_revisions

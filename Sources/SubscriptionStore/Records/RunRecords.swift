@@ -202,12 +202,12 @@ extension SQLiteStore {
         try await sealPlan(of: pass, run: run)
         let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
         let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
-        let steps = chunks.steps
-        let rows = try await read(doing) { db in try steps.map { try chunks.rows(of: $0, db) } }
+        let steps = try await read(doing, chunks.steps)
         // The rows of the checkpoint are deleted after the run's last transaction.
-        let total = rows.reduce(0, +) + (conclusion.closesPass ? rows.first ?? 0 : 0)
+        let counted = steps.map(\.rows) + (conclusion.closesPass ? steps.prefix(1).map(\.rows) : [])
+        let total = counted.reduce(0, +)
         var done = 0
-        for (step, rows) in zip(steps, rows) {
+        for (step, rows) in steps {
             let before = done
             try await inShortChunks(doing, from: .first, step.run) { count in
                 done = min(before + rows, done + count)

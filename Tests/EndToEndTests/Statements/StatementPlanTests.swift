@@ -103,6 +103,23 @@ import Testing
         try run("report", "diff", applied, "latest")
         try run("undo", applied)
         try run("undo", applied, "--execute")
+
+        // Runs that their deadline ends.
+        for coverage in ["delta", "full"] {
+            let late = try Workplace(on: simulator)
+            try late.folder.write(
+                "steps: [walk]\nmode: apply\ncoverage: \(coverage)\n", to: "jobs/nightly.yaml")
+            try late.writeSettings(apps: [
+                simulator.appYAML().replacingOccurrences(
+                    of: "requests_per_second: 5000", with: "requests_per_second: 2")
+            ])
+            try #require(late.run("init").status == 0)
+            try #require(late.run("import", try #require(simulator.ready.tableFile)).status == 0)
+            let result = try statements.run(
+                ["run", "nightly", "--max-duration", "5s"], in: late.folder.url,
+                database: "trueup.sqlite")
+            try #require(result.status == 3, "\(result.errors)")
+        }
         return (place, statements)
     }
 
