@@ -191,10 +191,16 @@ struct LedgerTrail {
     /// An entry of an earlier run whose report still exists.
     func entry(_ number: Int64) -> JSONRecord? { shown.entry(number) }
 
+    /// Finds entries of earlier runs for one who asks in the order of their numbers.
+    func entriesInOrder() -> EntriesInOrder { EntriesInOrder(self) }
+
     /// Whether a report at hand shows this entry, also one that was lost since.
     func hasShown(_ number: Int64, hash: String) -> Bool {
         shown.has(number, hash: hash) || abandoned.contains { $0.has(number, hash: hash) }
     }
+
+    /// An entry that declares a break.
+    fileprivate func declaration(_ number: Int64) -> JSONRecord? { shown.declarations[number] }
 
     /// The file that shows an entry; `nil` where no report at hand does.
     func path(ofEntry number: Int64) -> String? {
@@ -203,6 +209,43 @@ struct LedgerTrail {
 
     private func repeated(_ number: Int64) -> String? {
         entry(number)?.text("ledger_hash")
+    }
+}
+
+/// Reads the entries of a report one after another.
+///
+/// Looked up by itself, each entry would have a part of the packed file unpacked.
+final class EntriesInOrder {
+    private let trail: LedgerTrail
+    private var path: String?
+    /// `nil` where it cannot be read on.
+    private var page: LineFile?
+    /// The entry that was read last.
+    private var reached: (number: Int64, entry: JSONRecord)?
+
+    fileprivate init(_ trail: LedgerTrail) { self.trail = trail }
+
+    /// An entry of an earlier run whose report still exists.
+    func entry(_ number: Int64) -> JSONRecord? {
+        if let path = trail.path(ofEntry: number), trail.declaration(number) == nil {
+            if path != self.path {
+                self.path = path
+                page = try? LineFile(path)
+                reached = nil
+            }
+            while reached.map({ $0.number < number }) ?? true {
+                guard let line = try? page?.next(), let entry = JSONRecord(line),
+                    let found = entry.integer("ledger_entry")
+                else {
+                    page = nil
+                    break
+                }
+                reached = (found, entry)
+            }
+            if let reached, reached.number == number { return reached.entry }
+        }
+        // What is not in its place is looked for.
+        return trail.entry(number)
     }
 }
 

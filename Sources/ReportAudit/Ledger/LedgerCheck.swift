@@ -20,6 +20,7 @@ struct LedgerCheck {
 
     func check(_ reading: DatabaseReading.Rows) throws -> Outcome {
         var outcome = Outcome()
+        let reported = trail.entriesInOrder()
         var last: (number: Int64, hash: String) = (0, LedgerTrail.beginning)
         var unshown: ClosedRange<Int64>?
         var hasHead = head.map { $0.isSame(as: LedgerTrail.beginning) } ?? true
@@ -34,7 +35,9 @@ struct LedgerCheck {
                 return
             }
             outcome.entries += 1
-            for problem in problems(of: entry, after: last) { outcome.add(entry.number, problem) }
+            for problem in problems(of: entry, after: last, reported) {
+                outcome.add(entry.number, problem)
+            }
             if isBeforeEveryReport(entry.number, hasHead: hasHead) {
                 let first = unshown?.lowerBound ?? entry.number
                 unshown = first...max(first, entry.number)
@@ -74,7 +77,7 @@ struct LedgerCheck {
     }
 
     private func problems(
-        of entry: StoredEntry, after last: (number: Int64, hash: String)
+        of entry: StoredEntry, after last: (number: Int64, hash: String), _ reported: EntriesInOrder
     ) -> [String] {
         var problems: [String] = []
         if entry.number != last.number &+ 1 {
@@ -87,8 +90,8 @@ struct LedgerCheck {
         if !entry.holds {
             problems.append("its hash is not the hash of its contents: the entry was edited")
         }
-        if let reported = trail.entry(entry.number) {
-            if reported.text("ledger_hash")?.isSame(as: entry.hash) != true {
+        if let shown = reported.entry(entry.number) {
+            if shown.text("ledger_hash")?.isSame(as: entry.hash) != true {
                 problems.append("the reports show other contents under its number")
             }
         } else if isWholeFolder, trail.covers(entry.number) {
