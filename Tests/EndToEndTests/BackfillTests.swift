@@ -187,14 +187,15 @@ import Testing
     /// end.
     private func stopped(
         _ place: Workplace, at stage: String
-    ) async throws -> (result: BuiltExecutable.Result, took: Duration) {
+    ) throws -> (result: BuiltExecutable.Result, took: Duration) {
         let run = try place.start("run", "backfill")
-        for _ in 0..<6000 where run.process.isRunning {
-            let status = try place.run("status", "--json")
-            let object = try JSONSerialization.jsonObject(with: Data(status.output.utf8))
-            let running = (object as? [String: Any])?["running"] as? [String: Any]
-            if running?["stage"] as? String == stage, running?["done"] as? Int ?? 0 > 0 { break }
-            try await Task.sleep(for: .milliseconds(50))
+        while run.process.isRunning {
+            if let told = try place.runningJob(), told["stage"] as? String == stage,
+                told["done"] as? Int ?? 0 > 0
+            {
+                break
+            }
+            usleep(50_000)
         }
         let began = ContinuousClock.now
         run.send(signal: SIGINT)
@@ -202,10 +203,10 @@ import Testing
         return (result, ContinuousClock.now - began)
     }
 
-    @Test func `stopped while it asks ends soon, says what is left, and goes on`() async throws {
+    @Test func `stopped while it asks ends soon, says what is left, and goes on`() throws {
         let place = try place(customers: 40, requestsPerSecond: 4)
         let ids = try ids(place)
-        let first = try await stopped(place, at: "walk")
+        let first = try stopped(place, at: "walk")
         #expect(first.result.status == 130, "\(first.result.errors)")
         #expect(first.took < .seconds(6))
         let judged = try #require(
@@ -239,10 +240,9 @@ import Testing
         #expect(try place.run("verify", "--database").status == 0)
     }
 
-    @Test func `killed in its report, or stopped there, is reported by the next run`() async throws
-    {
+    @Test func `killed in its report, or stopped there, is reported by the next run`() throws {
         let place = try place(customers: 60)
-        let stopped = try await stopped(place, at: "report")
+        let stopped = try stopped(place, at: "report")
         // It may have been done before the signal came.
         #expect([0, 130].contains(stopped.result.status), "\(stopped.result.errors)")
         #expect(stopped.took < .seconds(6))

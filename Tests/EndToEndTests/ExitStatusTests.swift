@@ -104,10 +104,10 @@ import Testing
         let rows = (1...200).map { "\(800_000_000_000_000 + $0)" }
         try load((["original_transaction_id"] + rows).joined(separator: "\n"), into: place)
         let slow = simulator.appYAML()
-            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 20")
+            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 4")
         try place.writeSettings(apps: [slow])
         let first = try place.start("run", "nightly")
-        usleep(1_000_000)
+        try place.untilRowsAreDone(first)
         let second = try place.run("run", "nightly")
         #expect(second.status == 75)
         #expect(second.errors.contains("run nightly"), "\(second.errors)")

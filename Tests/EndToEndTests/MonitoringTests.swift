@@ -173,13 +173,13 @@ import Testing
     func `a hang-up stops a run like a signal, unless it is ignored`() throws {
         let place = try workplace("")
         let slow = place.simulator.appYAML()
-            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 20")
+            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 4")
         try place.writeSettings(apps: [slow])
         // Tests that were started under nohup ignore it, and a program inherits that.
         let inherited = signal(SIGHUP, SIG_DFL)
         let running = try place.start("run", "nightly")
         signal(SIGHUP, inherited)
-        usleep(1_500_000)
+        try place.untilRowsAreDone(running)
         running.send(signal: SIGHUP)
         let stopped = running.wait()
         #expect(stopped.status == 129, "\(stopped.errors)")

@@ -170,11 +170,11 @@ import Testing
         let place = try workplace(customers: 100, drift: "0.4")
         let simulator = place.simulator
         let paced = simulator.appYAML()
-            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 40")
+            .replacingOccurrences(of: "requests_per_second: 5000", with: "requests_per_second: 4")
         try place.writeSettings(apps: [paced])
         let before = try place.rows()
         let running = try place.start("run", "nightly")
-        usleep(1_500_000)
+        try place.untilRowsAreDone(running)
         running.send(signal: signal)
         let stopped = running.wait()
         #expect(stopped.status == status, "\(stopped.errors)")
@@ -186,6 +186,7 @@ import Testing
             .compactMap { totals[$0] as? Int }.reduce(0, +)
         #expect(totals["in_scope"] as? Int == sum)
         #expect(sum == before.count)
+        try place.writeSettings(apps: [simulator.appYAML()])
         #expect(try place.run("run", "nightly").status == 2)
         #expect(try place.summary()["resumed_from"] is String)
     }

@@ -38,31 +38,12 @@ import Testing
             .reduce(0, +)
     }
 
-    /// What `status` says of the running job.
-    private func running(_ place: Workplace) throws -> [String: Any]? {
-        let status = try place.run("status", "--json")
-        let object = try JSONSerialization.jsonObject(with: Data(status.output.utf8))
-        return (object as? [String: Any])?["running"] as? [String: Any]
-    }
-
-    /// Waits until the job tells something of itself.
-    private func until(
-        _ place: Workplace, _ isSo: ([String: Any]) -> Bool
-    ) async throws -> [String: Any] {
-        for _ in 0..<600 {
-            if let told = try running(place), isSo(told) { return told }
-            try await Task.sleep(for: .milliseconds(100))
-        }
-        Issue.record("it has not come to that within a minute")
-        return [:]
-    }
-
     @Test func `is seen from another terminal, stands still when paused, and goes on`()
         async throws
     {
         let place = try await place()
         let run = try place.start("run", "nightly")
-        let told = try await until(place) { $0["done"] as? Int ?? 0 > 2 }
+        let told = try place.until(run) { $0["done"] as? Int ?? 0 > 2 }
         #expect(told["stage"] as? String == "walk")
         #expect(told["total"] as? Int == 600)
         #expect((told["progress"] as? String)?.contains("of 600 rows asked") == true, "\(told)")
@@ -70,7 +51,7 @@ import Testing
         let paused = try place.run("pause", "nightly")
         #expect(paused.status == 0, "\(paused.errors)")
         #expect(paused.output.contains("trueup resume nightly"), "\(paused.output)")
-        _ = try await until(place) { $0["pause"] is [String: Any] }
+        try place.until(run) { $0["pause"] is [String: Any] }
         // Calls on their way end.
         try await Task.sleep(for: .seconds(2))
         let before = try await arrived()
@@ -102,7 +83,7 @@ import Testing
         #expect(resumption["by"] is String)
         #expect(resumption["since"] is String)
         #expect(try place.report("summary.txt").contains("Paused from 20"))
-        #expect(try running(place) == nil)
+        #expect(try place.runningJob() == nil)
         let names = try FileManager.default.contentsOfDirectory(atPath: place.folder.url.path)
         #expect(!names.contains { $0.hasSuffix("-progress") || $0.hasSuffix("-orders") })
     }
@@ -111,10 +92,10 @@ import Testing
         let place = try await place()
         #expect(try place.run("throttle", "nightly", "0.5").status == 5)
         let run = try place.start("run", "nightly")
-        _ = try await until(place) { $0["done"] as? Int ?? 0 > 0 }
+        try place.untilRowsAreDone(run)
         let throttled = try place.run("throttle", "nightly", "0.1")
         #expect(throttled.status == 0, "\(throttled.errors)")
-        _ = try await until(place) { $0["throttle"] is [String: Any] }
+        try place.until(run) { $0["throttle"] is [String: Any] }
         // Turns that were given before are taken back, at the latest when they come.
         try await Task.sleep(for: .seconds(12))
         let before = try await arrived()
@@ -128,7 +109,7 @@ import Testing
     @Test func `ends by its deadline, paused or not`() async throws {
         let place = try await place(maxDuration: "30s")
         let run = try place.start("run", "nightly")
-        _ = try await until(place) { $0["done"] as? Int ?? 0 > 0 }
+        try place.untilRowsAreDone(run)
         #expect(try place.run("pause", "nightly").status == 0)
         #expect(run.wait().status == 3)
         // Who reads the report must know why so little was asked.
@@ -143,9 +124,9 @@ import Testing
     @Test func `is ended by a signal at once, and its pause ends with it`() async throws {
         let place = try await place()
         let run = try place.start("run", "nightly")
-        let told = try await until(place) { $0["done"] as? Int ?? 0 > 0 }
+        let told = try place.until(run) { $0["done"] as? Int ?? 0 > 0 }
         #expect(try place.run("pause", "nightly").status == 0)
-        _ = try await until(place) { $0["pause"] is [String: Any] }
+        try place.until(run) { $0["pause"] is [String: Any] }
         run.send(signal: SIGTERM)
         #expect(run.wait().status == 143)
         #expect(told["run_id"] is String)
@@ -155,12 +136,12 @@ import Testing
     @Test func `obeys no order that was given to a killed run`() async throws {
         let place = try await place()
         let run = try place.start("run", "nightly")
-        _ = try await until(place) { $0["done"] as? Int ?? 0 > 0 }
+        try place.untilRowsAreDone(run)
         #expect(try place.run("pause", "nightly").status == 0)
-        _ = try await until(place) { $0["pause"] is [String: Any] }
+        try place.until(run) { $0["pause"] is [String: Any] }
         run.send(signal: SIGKILL)
         _ = run.wait()
-        #expect(try running(place) == nil)
+        #expect(try place.runningJob() == nil)
         #expect(try place.run("run", "nightly", "--limit", "3").status == 0)
     }
 
@@ -170,7 +151,7 @@ import Testing
         #expect(nobody.status == 5)
         #expect(nobody.errors.contains("No job is running"), "\(nobody.errors)")
         let run = try place.start("run", "nightly")
-        _ = try await until(place) { $0["run_id"] is String }
+        try place.until(run) { $0["run_id"] is String }
         let other = try place.run("pause", "backfill")
         #expect(other.status == 5)
         #expect(other.errors.contains("one of nightly"), "\(other.errors)")
