@@ -74,12 +74,13 @@ struct `A store by program` {
         let every = ProcessInfo.processInfo.environment["TRUEUP_EVERY_STEP"] != nil
         let firstWrite = lines.firstIndex(of: "write") ?? 0
         // What begins a run, then a write with the lines around it, and the last line; of the slower
-        // imitation only the writes.
+        // imitation only the write.
         let writes = [firstWrite, firstWrite + 1, firstWrite + 2]
         let tried =
             every
             ? Array(1...lines.count)
-            : shop == .sqlite ? [1, 2, 3] + writes + [firstWrite + 4, lines.count] : writes
+            : shop == .sqlite
+                ? [1, 2, 3] + writes + [firstWrite + 4, lines.count] : [firstWrite + 1]
         for line in tried {
             let words = "\(side) killed \(when) line \(line), \(lines[line - 1])"
             let copy = try night.copy()
