@@ -293,12 +293,6 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InferIsolatedConformances"),
     .enableUpcomingFeature("ImmutableWeakCaptures"),
 ]
-// A complete run of the tests spends more time in the programs than compiling them takes. Tests are not
-// worth it, nor is a build after each change.
-let optimized = Context.environment["TRUEUP_OPTIMIZED"] != nil
 for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
-    if optimized, target.type != .test {
-        target.swiftSettings?.append(.unsafeFlags(["-O"]))
-    }
 }

@@ -80,12 +80,8 @@ read_build_flags() {
     local flags="-debug-info-format none -Xswiftc -index-ignore-system-modules -Xswiftc -whole-module-optimization"
     flags+=" -Xswiftc -disable-batch-mode -Xswiftc -num-threads -Xswiftc $(nproc) -Xcxx -fmodules -Xcxx -fcxx-modules"
     read -ra build_flags <<<"${SWIFT_BUILD_FLAGS-$flags}"
-    if [[ ! -v SWIFT_BUILD_FLAGS ]]; then
-        # Of its own, because a path may hold spaces.
-        build_flags+=(-Xcxx "-fmodules-cache-path=$PWD/.build/cxx-modules")
-        # Package.swift compiles everything but the tests with optimization.
-        export TRUEUP_OPTIMIZED=yes
-    fi
+    # Of its own, because a path may hold spaces.
+    [[ -v SWIFT_BUILD_FLAGS ]] || build_flags+=(-Xcxx "-fmodules-cache-path=$PWD/.build/cxx-modules")
     local traits=()
     has_postgres=
     if { has_header libpq-fe.h || has_header postgresql/libpq-fe.h; } \
