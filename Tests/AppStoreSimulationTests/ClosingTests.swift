@@ -33,7 +33,7 @@ struct `A listener that closes` {
 }
 
 struct `The connections of a server` {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(30)))
     func `are cancelled where they are open, and where they begin later`() async {
         let connections = OpenConnections()
         let (begun, signal) = AsyncStream<Void>.makeStream()

@@ -26,7 +26,7 @@ import Testing
             try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(atPath: file) }
             return try await CurlCommand.run([
-                version, "--silent", "--show-error", "--max-time", "60", "--config", file,
+                version, "--silent", "--show-error", "--max-time", "900", "--config", file,
                 "--write-out", "%{http_code} %{http_version}\\n",
             ]).output
         }

@@ -208,7 +208,7 @@ import Testing
         let ids = try ids(place)
         let first = try stopped(place, at: "walk")
         #expect(first.result.status == 130, "\(first.result.errors)")
-        #expect(first.took < .seconds(6))
+        #expect(first.took < .seconds(30))
         let judged = try #require(
             Int(
                 place.stored("SELECT count(*) FROM trueup_pass_rows WHERE verdict IN (1, 2)")
@@ -245,7 +245,7 @@ import Testing
         let stopped = try stopped(place, at: "report")
         // It may have been done before the signal came.
         #expect([0, 130].contains(stopped.result.status), "\(stopped.result.errors)")
-        #expect(stopped.took < .seconds(6))
+        #expect(stopped.took < .seconds(30))
         let next = try place.run("run", "backfill")
         #expect(next.status == 0, "\(next.errors)")
         let verified = try place.run("verify", "--database")

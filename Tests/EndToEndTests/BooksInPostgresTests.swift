@@ -147,7 +147,7 @@
             let stopped = try second.run("check", "nightly", "--max-duration", "1s")
             #expect(stopped.status == 3, "\(stopped.errors)\(stopped.output)")
             #expect(stopped.errors.contains("max_duration ended while the run read the database"))
-            #expect(begun.duration(to: .now) < .seconds(15))
+            #expect(begun.duration(to: .now) < .seconds(60))
             #expect(
                 !FileManager.default.fileExists(
                     atPath: second.folder.url.appendingPathComponent("trueup.sqlite").path))

@@ -13,7 +13,7 @@ struct ChunkedConclusion: Sendable {
     /// Rows of a table that a step goes through in the order of their keys.
     struct Rows: Hashable, Sendable {
         let table: String
-        /// What they have in common, in SQL.
+        /// SQL that is true for all of them.
         ///
         /// In the table's primary key it stands before the key of the rows: otherwise each chunk would
         /// read all of them.
