@@ -12,6 +12,29 @@ struct UnownedList: Sendable {
     /// The tables that lines come from.
     enum Source: String, Sendable, CaseIterable {
         case findings, subscriptions, purchases
+
+        /// Where its first chunk begins.
+        var start: Place { self == .findings ? .finding(0) : .key(.first) }
+    }
+
+    /// Where a chunk of a source begins: findings are read by their numbers, rows by their keys.
+    enum Place: Sendable {
+        case key(StoredKey)
+        case finding(Int64)
+
+        fileprivate var marks: String {
+            switch self {
+            case .key(let key): key.marks
+            case .finding: "?"
+            }
+        }
+
+        fileprivate var arguments: StatementArguments {
+            switch self {
+            case .key(let key): key.arguments
+            case .finding(let number): [number]
+            }
+        }
     }
 
     /// Which apps have rows with a customer, and which have rows with a token.
@@ -112,17 +135,21 @@ struct UnownedList: Sendable {
         return use
     }
 
-    /// A chunk of candidates from a key on, and where the next chunk begins.
+    /// A chunk of candidates, and where the next chunk begins.
     func candidates(
-        of source: Source, from start: StoredKey, _ use: Use, _ db: Database
-    ) throws -> (candidates: [Candidate], next: StoredKey?) {
+        of source: Source, from start: Place, _ use: Use, _ db: Database
+    ) throws -> (candidates: [Candidate], next: Place?) {
         let limit = StoreLimits.rowsPerChunk
         let (sql, arguments) = query(of: source, from: start, use)
         let rows = try Row.fetchCursor(
             db.cachedStatement(sql: sql), arguments: arguments + [limit + 1])
         var found: [Candidate] = []
         while let row = try rows.next() {
-            guard found.count < limit else { return (found, try StoredKey(row)) }
+            guard found.count < limit else {
+                let next: Place =
+                    source == .findings ? .finding(row[0]) : .key(try StoredKey(row))
+                return (found, next)
+            }
             let candidate =
                 source == .findings ? try Self.candidate(finding: row) : Self.candidate(row, source)
             if let candidate { found.append(candidate) }
@@ -131,7 +158,7 @@ struct UnownedList: Sendable {
     }
 
     private func query(
-        of source: Source, from start: StoredKey, _ use: Use
+        of source: Source, from start: Place, _ use: Use
     ) -> (sql: String, arguments: StatementArguments) {
         let check = """
             LEFT JOIN trueup_checks AS c ON c.bundle_id = %.bundle_id
@@ -166,17 +193,15 @@ struct UnownedList: Sendable {
         case .findings:
             return (
                 """
-                SELECT f.original_transaction_id, f.key_environment, f.key_bundle_id, c.account,
-                    \(Finding.columns)
+                SELECT f.finding_seq, c.account, \(Finding.columns)
                 FROM trueup_run_findings AS r
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 LEFT JOIN trueup_checks AS c ON c.bundle_id = f.key_bundle_id
                     AND c.environment = f.key_environment
                     AND c.original_transaction_id = f.original_transaction_id
-                WHERE r.run_seq = \(run.sequence) AND \(Self.isChangedToken)
-                    AND (f.key_bundle_id, f.key_environment, f.original_transaction_id)
-                        >= \(start.marks)
-                ORDER BY f.key_bundle_id, f.key_environment, f.original_transaction_id LIMIT ?
+                WHERE r.run_seq = \(run.sequence) AND r.finding_seq >= \(start.marks)
+                    AND \(Self.isChangedToken)
+                ORDER BY r.finding_seq LIMIT ?
                 """, start.arguments
             )
         }
@@ -231,7 +256,7 @@ struct UnownedList: Sendable {
     }
 
     private static func candidate(finding row: Row) throws -> Candidate? {
-        var columns = RowColumns(row, at: 3)
+        var columns = RowColumns(row, at: 1)
         let account = columns.integer()
         let finding = try Finding(&columns)
         guard let key = finding.key else { return nil }
@@ -504,7 +529,7 @@ extension SQLiteStore {
         let use = try await read(doing) { db in try list.use(db) }
         var speakers = UnownedList.Speakers()
         for source in UnownedList.Source.allCases {
-            var start: StoredKey? = .first
+            var start: UnownedList.Place? = source.start
             while let from = start, !speakers.isFull {
                 let chunk = try await read(doing) { db in
                     try list.candidates(of: source, from: from, use, db)
@@ -520,7 +545,7 @@ extension SQLiteStore {
             return speakers
         }
         for source in UnownedList.Source.allCases {
-            var start: StoredKey? = .first
+            var start: UnownedList.Place? = source.start
             while let from = start {
                 let (change, next) = try await read(doing) { db in
                     let chunk = try list.candidates(of: source, from: from, use, db)

@@ -98,6 +98,19 @@ import Testing
         #expect(try counts(record)?["token_changed"] == 1)
     }
 
+    /// More than are read at once: each is listed once.
+    @Test func `lists thousands of changed tokens`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let ids = (10_000..<12_345).map(String.init)
+        try store.load(ids.map { row($0, "a", token: "t" + $0) })
+        let night = try await Night.begin(store, Night.header("run-1"))
+        for id in ids { try await night.stage(changed(id, from: "t" + id, to: "T0")) }
+        let record = try await night.conclude()
+        #expect(try lines(record) == ids.map { $0 + " - token_changed a T0 - -" })
+        #expect(try counts(record)?["token_changed"] == ids.count)
+    }
+
     @Test func `lists one-time purchases too`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

@@ -1,0 +1,180 @@
+import GRDB
+import Subscriptions
+
+/// The last transaction of a run: after it, the run has ended.
+struct RunConclusionWriter {
+    let db: Database
+    let run: RunReference
+    let header: RunHeader
+    let conclusion: RunConclusion
+    let tally: ConclusionTally
+
+    func write() throws {
+        try Acknowledgements(db: db).mark(run: run, at: header.started)
+        try ReportedEntries(db: db).showRest(byRun: header.runID)
+        try noteAppliedPlan()
+        try countRows()
+        try EvidenceAccount(db: db).close(run: run.sequence, tally.evidence)
+        try EntitlementChanges(db: db).close(run: run.sequence)
+        try RunCauses(db: db).write(conclusion.causes, of: run, started: header.started)
+        for (position, count) in conclusion.calls.enumerated() {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_calls VALUES (?, ?, ?, ?, ?)",
+                arguments: [run.sequence, position, count.endpoint, count.result, count.calls])
+        }
+        if let rows = conclusion.acceptedTableRows {
+            try db.execute(
+                sql: "INSERT INTO trueup_table_sizes VALUES (?, ?)",
+                arguments: [run.sequence, rows])
+        }
+        try FindingMemory.noteMissing(
+            ofRun: run.sequence,
+            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(), db)
+        try end()
+    }
+
+    /// Whether the run checked rows itself, rather than working off a plan or reverting a run.
+    private func judgesRows() throws -> Bool {
+        try Int.fetchOne(
+            db, sql: "SELECT 1 FROM trueup_applications WHERE pass_id = ?",
+            arguments: [run.passID]) == nil
+    }
+
+    /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
+    ///
+    /// A run that was to apply an earlier plan and did not come to adopt all of it has applied
+    /// none.
+    private func noteAppliedPlan() throws {
+        guard header.mode == .apply, !tally.leavesPlanOpen else { return }
+        try db.execute(
+            sql: """
+                UPDATE trueup_plans AS p SET applied_by = ?1, applied_at = ?2
+                WHERE p.plan = (SELECT plan FROM trueup_run_plans WHERE run_seq = ?3)
+                    AND p.applied_by IS NULL
+                    AND (?4 OR EXISTS (SELECT 1 FROM trueup_applications AS a
+                        WHERE a.pass_id = ?5 AND (a.undo_of IS NOT NULL OR a.plan = p.plan)))
+                """,
+            arguments: [
+                header.runID, conclusion.ended.unixMilliseconds, run.sequence, header.judgesRows,
+                run.passID,
+            ])
+    }
+
+    private func countRows() throws {
+        for count in tally.counts {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_totals VALUES (?, ?, ?, ?)",
+                arguments: [run.sequence, count.verdict, count.reason, count.rows])
+        }
+    }
+
+    private var coverage: RunCoverage? {
+        var coverage = conclusion.coverage
+        coverage?.table = tally.table
+        return coverage
+    }
+
+    private func end() throws {
+        try db.execute(
+            sql: """
+                UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
+                    limits = ?, closes_pass = ?, ledger_head = ?, coverage = ?, found = ?,
+                    control = ?, measures = ?
+                WHERE run_seq = ? AND ended IS NULL
+                """,
+            arguments: [
+                conclusion.ended.unixMilliseconds, conclusion.exitStatus.rawValue,
+                TextList.encode(conclusion.statuses.map(\.rawValue)),
+                TextList.encode(conclusion.messages), TextList.encode(conclusion.limits),
+                conclusion.closesPass, try Ledger(db: db).head().hash,
+                StoredJSON.encode(coverage),
+                try StoredJSON.encode(tally.figures), tally.control, tally.measures,
+                run.sequence,
+            ])
+        guard db.changesCount == 1 else {
+            throw StoreError.inconsistent(
+                "The run \(header.runID) has ended before. Nothing was written. This is a fault of "
+                    + "trueup, please report it.")
+        }
+        // Also where the checkpoint stays open for a retry: what the stopped run planned is a
+        // matter of the checkpoint, and the pending checks of it is on the queue.
+        if header.goesRound, conclusion.endsRound {
+            try db.execute(
+                sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
+        }
+        guard conclusion.closesPass else { return }
+        try db.execute(
+            sql: "UPDATE trueup_passes SET state = 'closed' WHERE pass_id = ?",
+            arguments: [run.passID])
+    }
+}
+
+/// The counts over all rows of a checkpoint, read before the concluding transaction takes the lock:
+/// nothing else changes them while the run lasts.
+struct ConclusionTally: Sendable {
+    struct Count: Sendable {
+        let verdict: Int64
+        let reason: String
+        let rows: Int
+    }
+
+    let counts: [Count]
+    /// Where each row of the table is counted; `nil` for a run that checked none.
+    let table: RunCoverage.TableCount?
+    let evidence: EvidenceAccount.Sum
+    let figures: RunFigures
+    /// The control totals and the measures, as they are stored with the run.
+    let control: String?
+    let measures: String?
+    /// Whether some correction of the plan is neither written nor stale.
+    let leavesPlanOpen: Bool
+
+    init(
+        of run: RunReference, header: RunHeader, _ conclusion: RunConclusion,
+        unowned: [String: Int]?, _ db: Database
+    ) throws {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT verdict, ifnull(reason, ''), count(*) FROM trueup_pass_rows
+                WHERE pass_id = ?1 AND verdict IN (
+                    \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue),
+                    \(VerdictCode.excluded.rawValue))
+                GROUP BY verdict, reason
+                UNION ALL
+                SELECT \(VerdictCode.undecided.rawValue), reason, count(*)
+                FROM trueup_run_undecided WHERE run_seq = ?2 GROUP BY reason
+                """,
+            arguments: [run.passID, run.sequence])
+        counts = rows.map { row in
+            Count(
+                verdict: row.integer(at: 0) ?? 0, reason: row.requiredText(at: 1),
+                rows: row.number(at: 2) ?? 0)
+        }
+        table =
+            conclusion.coverage == nil
+            ? nil
+            : try TableTieOut(db: db, run: run, filters: header.filters).count(
+                inScope: counts.reduce(0) { $0 &+ $1.rows })
+        evidence = try EvidenceAccount(db: db).sumSinceLastRun()
+        figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
+        control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
+        let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
+        measures = try StoredJSON.encode(
+            RunMeasures(
+                delivery: delivery, effort: conclusion.effort, unowned: unowned,
+                databasePauses: conclusion.databasePauses,
+                purchases: conclusion.coverage == nil
+                    ? nil
+                    : PurchaseTieOut(db: db, run: run, filters: header.filters).count()))
+        leavesPlanOpen =
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM trueup_pass_corrections
+                        WHERE pass_id = ? AND superseded_by IS NULL
+                            AND fate NOT IN ('applied', 'stale'))
+                    """,
+                arguments: [run.passID]) ?? true
+    }
+}
