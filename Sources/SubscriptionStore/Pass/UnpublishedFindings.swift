@@ -244,7 +244,8 @@ struct UnpublishedFindings: Sendable {
         original_transaction_id, attempts, last_attempt_result, verdict, evidence
         """
 
+    /// SQLite plans a scan where the list behind `IN` is empty.
     private static func list(_ numbers: [Int64]) -> String {
-        numbers.map(String.init).joined(separator: ", ")
+        numbers.isEmpty ? "NULL" : numbers.map(String.init).joined(separator: ", ")
     }
 }

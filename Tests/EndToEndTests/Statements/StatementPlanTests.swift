@@ -37,7 +37,7 @@ import Testing
     ]
 
     /// Runs of every kind, and every command that reads or writes the database.
-    private func nights() throws -> (place: Workplace, statements: FinishedStatements) {
+    private func nights() async throws -> (place: Workplace, statements: FinishedStatements) {
         let export = try TemporaryFolder().url
         let simulator = try RunningSimulator([
             "--customers", "110", "--drift", "0.2", "--seed", "7", "--revenuecat-export",
@@ -104,11 +104,12 @@ import Testing
         try run("undo", applied)
         try run("undo", applied, "--execute")
 
-        // Runs that their deadline ends.
+        // Runs that their deadline ends, and runs after a kill to which Apple never answers.
         for coverage in ["delta", "full"] {
             let late = try Workplace(on: simulator)
             try late.folder.write(
-                "steps: [walk]\nmode: apply\ncoverage: \(coverage)\n", to: "jobs/nightly.yaml")
+                "steps: [walk]\nmode: apply\ncoverage: \(coverage)\nmax_outage: 2s\n",
+                to: "jobs/nightly.yaml")
             try late.writeSettings(apps: [
                 simulator.appYAML().replacingOccurrences(
                     of: "requests_per_second: 5000", with: "requests_per_second: 2")
@@ -119,6 +120,18 @@ import Testing
                 ["run", "nightly", "--max-duration", "5s"], in: late.folder.url,
                 database: "trueup.sqlite")
             try #require(result.status == 3, "\(result.errors)")
+            let killed = try late.start("run", "nightly")
+            try late.untilRowsAreDone(killed)
+            killed.send(signal: SIGKILL)
+            _ = killed.wait()
+            try await simulator.control(
+                "/_simulator/faults", method: "POST",
+                body: #"{"faults": [{"fault": "status", "status": 500, "body": ""}]}"#)
+            let outage = try statements.run(
+                ["run", "nightly"], in: late.folder.url, database: "trueup.sqlite")
+            try #require(outage.status == 69, "\(outage.errors)")
+            try await simulator.control(
+                "/_simulator/faults", method: "POST", body: #"{"faults": []}"#)
         }
         return (place, statements)
     }
@@ -154,8 +167,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
-    func `read no table that grows for each row, and none while they hold others up`() throws {
-        let (place, statements) = try nights()
+    func `read no table that grows for each row, and none while they hold others up`()
+        async throws
+    {
+        let (place, statements) = try await nights()
         let filled = place.folder.url.appendingPathComponent("trueup.sqlite").path
         let empty = try Workplace(on: place.simulator)
         try #require(empty.run("init").status == 0)
