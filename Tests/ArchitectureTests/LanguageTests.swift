@@ -72,14 +72,15 @@ import Testing
     @Test func `says what the thing is or does`() throws {
         for target in try Repository.sourceTargets where !Self.simulator.contains(target) {
             for file in Repository.swiftFiles(under: "Sources/" + target) {
-                var above = Substring()
-                for line in try Repository.text(of: file).split(
-                    separator: "\n", omittingEmptySubsequences: false)
-                {
-                    let begins = !above.contains(/^\s*\/\/\//)
-                    let isIndirect = line.contains(/^\s*\/\/\/ (What|Why|That|Whom|The same)\b/)
-                    #expect(!(begins && isIndirect), "\(file): \(line)")
-                    above = line
+                var isInside = false
+                for line in try Repository.text(of: file).components(separatedBy: "\n") {
+                    let text = line.trimmingCharacters(in: .whitespaces)
+                    let isDocumentation = text.hasPrefix("///")
+                    if isDocumentation, !isInside {
+                        let isIndirect = text.contains(/^\/\/\/ (What|Why|That|Whom|The same)\b/)
+                        #expect(!isIndirect, "\(file): \(line)")
+                    }
+                    isInside = isDocumentation
                 }
             }
         }
@@ -99,11 +100,12 @@ struct ProsePage: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { path }
 
-    static var all: [ProsePage] {
-        get throws {
-            try (MarkdownPage.all + [MarkdownPage("docs/mappings/README.md")])
-                .map { try ProsePage($0) }
-        }
+    static var all: [ProsePage] { get throws { try read.get() } }
+
+    /// Read once for all tests.
+    private static let read = Result {
+        try (MarkdownPage.all + [MarkdownPage("docs/mappings/README.md")])
+            .map { try ProsePage($0) }
     }
 
     private init(_ page: MarkdownPage) throws {

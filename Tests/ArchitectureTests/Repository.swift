@@ -35,7 +35,8 @@ enum Repository {
             /^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public\s+|package\s+|internal\s+|private\s+|fileprivate\s+)?import\s+(?:(?:class|struct|enum|func|protocol|typealias|let|var)\s+)?(\w+)/
         var modules: [String: String] = [:]
         for file in swiftFiles(under: "Sources/" + target) {
-            for line in try text(of: file).split(separator: "\n") {
+            for line in try text(of: file).components(separatedBy: "\n")
+            where line.contains("import ") {
                 if let match = line.firstMatch(of: pattern) { modules[String(match.1)] = file }
             }
         }
