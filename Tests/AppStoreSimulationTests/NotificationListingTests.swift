@@ -92,9 +92,9 @@ import Testing
                 #expect(moved.status == 0)
             }
         }
-        let bodies = receiver.bodies
-        let uuids = try bodies.map { body in
-            let json = try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]
+        let uuids = try receiver.requests.map { request in
+            let json =
+                try JSONSerialization.jsonObject(with: Data(request.body.utf8)) as? [String: Any]
             return try ReadNotification(
                 jws: try #require(json?["signedPayload"] as? String)
             ).uuid

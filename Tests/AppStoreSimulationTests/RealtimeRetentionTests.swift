@@ -66,7 +66,7 @@ import Testing
             let (status, json) = try await client.call(
                 report, "retention/request", ["customer": "tester", "locale": "en-US"])
             #expect(status == 200, "\(json)")
-            return (json.compactMapValues { $0 as? String }, receiver.bodies)
+            return (json.compactMapValues { $0 as? String }, receiver.requests.map(\.body))
         }
     }
 

@@ -21,17 +21,26 @@ enum LoopbackSocket {
     }
 }
 
-/// A receiver with plain HTTP that answers every request alike and keeps the bodies.
+/// A receiver with plain HTTP that answers every request alike, or never, and keeps the requests.
+///
+/// It answers on a thread of its own, so that no test that runs at the same time can make it late.
 final class RecordingReceiver: Sendable {
+    struct Request {
+        var target: String
+        var body: String
+    }
+
     let address: String
     private let listener: Int32
-    private let received = Mutex<[String]>([])
+    private let received = Mutex<[Request]>([])
 
-    /// The bodies received, in their order.
-    var bodies: [String] { received.withLock { $0 } }
+    /// What was received, in its order.
+    var requests: [Request] { received.withLock { $0 } }
 
-    /// `answer`: the body of its answers, which come after `delay` seconds.
-    init(answer: String = "", status: String = "200 OK", delay: Double = 0) throws {
+    /// `answer`: the body of its answers, which come after `delay` seconds; without a status, none comes.
+    init(
+        answer: String = "", status: String? = "200 OK", headers: String = "", delay: Double = 0
+    ) throws {
         let (listener, port) = try LoopbackSocket.listen()
         self.listener = listener
         address = "http://127.0.0.1:\(port)/apple"
@@ -39,12 +48,14 @@ final class RecordingReceiver: Sendable {
             while true {
                 let connection = accept(listener, nil, nil)
                 guard connection >= 0 else { break }
-                if let body = Self.body(of: connection) {
-                    self?.received.withLock { $0.append(body) }
+                guard let status else { continue }
+                if let request = Self.request(of: connection) {
+                    self?.received.withLock { $0.append(request) }
                 }
                 Thread.sleep(forTimeInterval: delay)
-                let head = "HTTP/1.1 \(status)\r\nContent-Length: \(answer.utf8.count)\r\n"
-                let answer = Array((head + "Connection: close\r\n\r\n" + answer).utf8)
+                let head = "HTTP/1.1 \(status)\r\n\(headers)Connection: close\r\n"
+                let answer = Array(
+                    (head + "Content-Length: \(answer.utf8.count)\r\n\r\n" + answer).utf8)
                 _ = unsafe answer.withUnsafeBytes { buffer in
                     unsafe send(
                         connection, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
@@ -60,7 +71,7 @@ final class RecordingReceiver: Sendable {
     }
 
     /// Reads one request; `nil` if it is not complete.
-    private static func body(of connection: Int32) -> String? {
+    private static func request(of connection: Int32) -> Request? {
         var bytes: [UInt8] = []
         while true {
             let text = String(decoding: bytes, as: UTF8.self)
@@ -68,8 +79,11 @@ final class RecordingReceiver: Sendable {
                 let length = text[..<end.lowerBound].lowercased()
                     .components(separatedBy: "content-length:").last
                     .flatMap { Int($0.prefix { $0 != "\r\n" }.filter(\.isNumber)) }
+                let words = text[..<end.lowerBound].split(separator: " ")
                 let body = text[end.upperBound...]
-                if let length, body.utf8.count >= length { return String(body) }
+                if let length, body.utf8.count >= length, words.count > 1 {
+                    return Request(target: String(words[1]), body: String(body))
+                }
             }
             var chunk = [UInt8](repeating: 0, count: 65_536)
             let count = unsafe chunk.withUnsafeMutableBytes { buffer in

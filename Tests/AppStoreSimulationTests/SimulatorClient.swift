@@ -143,16 +143,18 @@ struct SimulatorClient {
     }
 
     static func payload(_ jws: String) throws -> [String: Any] {
-        let parts = jws.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 3, let data = data(base64URL: parts[1]) else { return [:] }
+        let (bytes, dot) = (Array(jws.utf8), UInt8(ascii: "."))
+        guard let head = bytes.firstIndex(of: dot), let end = bytes.lastIndex(of: dot), head < end,
+            let data = data(base64URL: Array(bytes[(head + 1)..<end]))
+        else { return [:] }
         return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
     }
 
-    static func data(base64URL text: String) -> Data? { data(base64URL: text.utf8[...]) }
+    static func data(base64URL text: String) -> Data? { data(base64URL: Array(text.utf8)) }
 
     /// Byte by byte: texts are compared by characters, which takes long over thousands of payloads.
-    private static func data(base64URL text: Substring.UTF8View) -> Data? {
-        var bytes = Array(text)
+    private static func data(base64URL text: [UInt8]) -> Data? {
+        var bytes = text
         for index in bytes.indices {
             switch bytes[index] {
             case UInt8(ascii: "-"): bytes[index] = UInt8(ascii: "+")
