@@ -75,7 +75,7 @@ final class BookedCalls: Sendable {
     /// The next step of a call that waits for the quota.
     private enum Taking {
         case taken
-        /// The booking that this call has begun.
+        /// This call's own booking: the first of what it brings is its own.
         case booking(Task<Permission, Never>)
         case waiting(for: Task<Permission, Never>)
     }
@@ -87,14 +87,9 @@ final class BookedCalls: Sendable {
     }
 
     /// Takes one booked call, and books more where none is left.
-    ///
-    /// A call is made in the bucket in which it is booked; where that has ended meanwhile, it is
-    /// booked again. Only where booking itself takes longer than a bucket, the second one counts
-    /// however late it is: otherwise no call would ever be made.
     func take(_ endpoint: Endpoint) async -> Permission {
-        var ownBookings = 0
         while true {
-            let bucket = ownBookings < 2 ? currentBucket : nil
+            let bucket = currentBucket
             let taking = state.withLock { state -> Taking in
                 if state.takeFromRest(of: endpoint, bucket) { return .taken }
                 if let booking = state.bookings[endpoint] { return .waiting(for: booking) }
@@ -104,11 +99,11 @@ final class BookedCalls: Sendable {
             }
             switch taking {
             case .taken: return .booked
-            case .booking(let booking), .waiting(let booking):
+            case .booking(let booking): return await booking.value
+            case .waiting(let booking):
                 let permission = await booking.value
                 guard case .booked = permission else { return permission }
             }
-            if case .booking = taking { ownBookings += 1 }
         }
     }
 
@@ -142,11 +137,13 @@ final class BookedCalls: Sendable {
         let wanted = max(1, Int(min(rates.perSecond(of: endpoint), 1e6)))
         return Task {
             do throws(QuotaBookFailure) {
-                let grant = try await book.book(wanted, of: endpoint, givingBack: unused)
+                var grant = try await book.book(wanted, of: endpoint, givingBack: unused)
                 guard grant.calls > 0 else {
                     bookingEnded(of: endpoint, with: nil)
                     return .usedUp(grant)
                 }
+                // The first one is the caller's, even if the bucket has ended meanwhile.
+                grant.calls -= 1
                 bookingEnded(of: endpoint, with: grant)
                 return .booked
             } catch {
@@ -165,13 +162,10 @@ final class BookedCalls: Sendable {
 }
 
 extension BookedCalls.State {
-    /// `bucket`: the only one whose calls may be taken; `nil` for any.
-    fileprivate mutating func takeFromRest(of endpoint: Endpoint, _ bucket: Int64?) -> Bool {
+    fileprivate mutating func takeFromRest(of endpoint: Endpoint, _ bucket: Int64) -> Bool {
         left.update(endpoint) { rest in
-            guard let grant = rest, grant.calls > 0, bucket ?? grant.bucket == grant.bucket else {
-                return false
-            }
-            rest?.calls = grant.calls - 1
+            guard let calls = rest?.calls, calls > 0, rest?.bucket == bucket else { return false }
+            rest?.calls = calls - 1
             return true
         }
     }
