@@ -107,59 +107,6 @@ import Testing
         #expect(words.count { $0 == "answered {}" } == 50)
     }
 
-    @Test func `books a call again whose bucket ends before it can be made`() async {
-        let books = books(100)
-        let process = process(LateBooks(books, clock, lateBookings: 1), rate: 1)
-        #expect(await process.ask().word == "answered {}")
-        #expect(books.bookings == 2)
-        await process.requests.end()
-        #expect(books.booked == 1)
-    }
-
-    @Test func `makes its calls though each booking takes longer than a bucket`() async {
-        let books = books(100)
-        let process = process(LateBooks(books, clock, lateBookings: .max), rate: 1)
-        for _ in 0..<3 { #expect(await process.ask().word == "answered {}") }
-        #expect(process.apple.requests.count == 3)
-        #expect(books.bookings == 6)
-    }
-
-    /// Books whose first bookings take longer than a bucket.
-    private final class LateBooks: QuotaBook {
-        private let books: SharedBooks
-        private let clock: JumpingClock
-        private let late: Mutex<Int>
-
-        init(_ books: SharedBooks, _ clock: JumpingClock, lateBookings: Int) {
-            self.books = books
-            self.clock = clock
-            late = Mutex(lateBookings)
-        }
-
-        func book(
-            _ wanted: Int, of endpoint: Endpoint, givingBack unused: QuotaGrant?
-        ) async throws(QuotaBookFailure) -> QuotaGrant {
-            let grant = try await books.book(wanted, of: endpoint, givingBack: unused)
-            let isLate = late.withLock { left in
-                left -= 1
-                return left >= 0
-            }
-            if isLate {
-                try? await clock.sleep(
-                    until: clock.now.advanced(by: .seconds(6)), tolerance: nil)
-            }
-            return grant
-        }
-
-        func giveBack(_ unused: QuotaGrant, of endpoint: Endpoint) {
-            books.giveBack(unused, of: endpoint)
-        }
-
-        func keep(_ refusal: QuotaRefusal, of endpoint: Endpoint) {
-            books.keep(refusal, of: endpoint)
-        }
-    }
-
     @Test func `makes no call that cannot be booked`() async {
         let broken = SharedBooks(limit: 7, failure: QuotaBookFailure("disk full"), now: wallClock)
         let process = process(broken)
