@@ -9,12 +9,12 @@
         .enabled(if: OwnMariaDB.isInstalled, "needs a MariaDB server (apt: mariadb-server)"),
         .timeLimit(.minutes(10)))
     struct `Workers on one table in MySQL` {
-        /// A moment at which one of them is killed.
-        enum Moment: CaseIterable {
-            /// In the middle of a unit, which its server then gives up.
-            case unit
+        /// The row of its app at which one of them is killed, counted as it writes.
+        enum Moment: Int, CaseIterable {
+            /// In the middle of its first unit, which its server then gives up.
+            case unit = 12
             /// After the first unit of several.
-            case commit
+            case commit = 110
         }
 
         @Test func `leave what undisturbed ones leave, when one is killed`() throws {
@@ -23,10 +23,14 @@
             let undisturbed = try night.run { _, _ in }
             try #require(undisturbed.ledgers.allSatisfy { $0.count > 100 })
             for moment in Moment.allCases {
-                let disturbed = try night.run { places, running in
-                    try night.wait(for: moment, in: running[0])
+                let disturbed = try night.run(sleepingAt: moment.rawValue) { places, running in
+                    let session = try night.server.sessionAsleep()
+                    let committed = try night.committed()
+                    #expect(committed > 0 || moment == .unit, "\(committed)")
+                    #expect(committed == 0 || moment == .commit, "\(committed)")
                     running[0].send(signal: SIGKILL)
                     #expect(running[0].wait().status == 137)
+                    try night.server.sql("KILL \(session); DROP TRIGGER asleep")
                     try refuseOthers(night, places[0])
                     let again = try places[0].run(night.command(0))
                     #expect(again.status == 0, "\(moment): \(again.output)\(again.errors)")
@@ -130,7 +134,6 @@
                     expires_date BIGINT, version INT NOT NULL,
                     PRIMARY KEY (bundle_id, environment, original_transaction_id));
                 INSERT INTO subs VALUES \(values.joined(separator: ",\n"));
-                CREATE TRIGGER slow BEFORE UPDATE ON subs FOR EACH ROW SET @slow = SLEEP(0.01);
                 """
         }
 
@@ -179,11 +182,21 @@
             return place
         }
 
-        /// Lets both work from the beginning, and one of them be disturbed.
+        /// Lets both work from the beginning, and one of them be disturbed: its session sleeps in the
+        /// row with that number of those that it writes.
         func run(
+            sleepingAt row: Int? = nil,
             _ disturb: ([PreparedPlace], [BuiltExecutable.Running]) throws -> Void
         ) throws -> Outcome {
             try server.sql(seed, in: "mysql")
+            if let row {
+                try server.sql(
+                    """
+                    CREATE TRIGGER asleep AFTER UPDATE ON subs FOR EACH ROW
+                        SET @written = IFNULL(@written, 0) + (NEW.bundle_id = '\(Self.apps[0])'),
+                            @slept = IF(@written = \(row), SLEEP(600), 0)
+                    """)
+            }
             let places = try Self.apps.map { try worker($0) }
             defer { for place in places { place.remove() } }
             let running = try places.enumerated().map { index, place in
@@ -239,27 +252,12 @@
             return outcome
         }
 
-        /// Waits until the first worker is at such a point.
-        func wait(
-            for moment: `Workers on one table in MySQL`.Moment, in running: BuiltExecutable.Running
-        ) throws {
-            while running.process.isRunning {
-                let isReached =
-                    switch moment {
-                    case .unit:
-                        """
-                        SELECT count(*) FROM information_schema.INNODB_TRX
-                        WHERE trx_rows_modified > 10
-                        """
-                    case .commit:
-                        "SELECT count(*) FROM trueup_corrections WHERE content LIKE '%example.one%'"
-                    }
-                if let count = try? server.sql(isReached), count != "0" { return }
-                usleep(5000)
-            }
-            throw NotReached()
+        /// How many entries of the first worker's ledger its server has committed.
+        func committed() throws -> Int {
+            guard try server.sql("SHOW TABLES LIKE 'trueup_corrections'") != "" else { return 0 }
+            let count = try server.sql(
+                "SELECT count(*) FROM trueup_corrections WHERE content LIKE '%\(Self.apps[0])%'")
+            return try #require(Int(count))
         }
-
-        private struct NotReached: Error {}
     }
 #endif
