@@ -139,25 +139,12 @@ private struct NotificationClaim: Decodable {
     let notificationUUID: String
 
     static func notificationUUID(ofPayload jws: String) throws(BadField) -> String {
-        let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let payload = base64URLDecoded(parts[1]) else {
+        guard let payload = JWSSegments.payload(of: jws) else {
             throw BadField("signedPayload is not a compact JWS of three parts")
         }
-        guard let claim = try? JSONDecoder().decode(NotificationClaim.self, from: payload),
+        guard let claim = try? JSONDecoder().decode(NotificationClaim.self, from: Data(payload)),
             !claim.notificationUUID.isEmpty
         else { throw BadField("signedPayload holds no notification with a notificationUUID") }
         return claim.notificationUUID
-    }
-
-    private static func base64URLDecoded(_ text: Substring) -> Data? {
-        var bytes = text.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: byte
-            }
-        }
-        while bytes.count % 4 != 0 { bytes.append(UInt8(ascii: "=")) }
-        return Data(base64Encoded: Data(bytes))
     }
 }

@@ -208,24 +208,10 @@ private struct SignedPart: Decodable {
 
     /// `nil` where the text is not a compact JWS with such a payload.
     init?(_ jws: String) {
-        let segments = jws.utf8.split(
-            separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard segments.count == 3 else { return nil }
-        var base64 = Data(segments[1].map(Self.standardDigit))
-        while base64.count % 4 != 0 { base64.append(UInt8(ascii: "=")) }
-        guard let bytes = Data(base64Encoded: base64),
-            let part = try? JSONDecoder().decode(SignedPart.self, from: bytes)
+        guard let bytes = JWSSegments.payload(of: jws),
+            let part = try? JSONDecoder().decode(SignedPart.self, from: Data(bytes))
         else { return nil }
         self = part
-    }
-
-    /// A digit of base64url as base64 writes it (RFC 4648, sections 4 and 5).
-    private static func standardDigit(_ digit: UInt8) -> UInt8 {
-        switch digit {
-        case UInt8(ascii: "-"): UInt8(ascii: "+")
-        case UInt8(ascii: "_"): UInt8(ascii: "/")
-        default: digit
-        }
     }
 }
 

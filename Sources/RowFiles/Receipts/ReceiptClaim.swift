@@ -58,18 +58,8 @@ struct ReceiptClaim {
     }
 
     static func base64Decoded(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 3)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\r"), UInt8(ascii: "\n"): break
-            case UInt8(ascii: "-"): bytes.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "_"): bytes.append(UInt8(ascii: "/"))
-            default: bytes.append(byte)
-            }
-        }
-        while bytes.count % 4 != 0 { bytes.append(UInt8(ascii: "=")) }
-        return Data(base64Encoded: Data(bytes)).map { Array($0) }
+        let ends = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
+        return LenientBase64.decode(text.utf8.filter { !ends.contains($0) })
     }
 }
 

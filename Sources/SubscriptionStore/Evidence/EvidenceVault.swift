@@ -169,48 +169,28 @@ struct CompactPayload {
     private static let signatureBytes = 64
     private static let dot = UInt8(ascii: ".")
 
-    /// The three parts of a compact JWS, as text.
-    fileprivate struct Segments {
-        let header: Data
-        let payload: Data
-        let signature: Data
-
-        /// `nil` where there are not three, or the header is empty.
-        ///
-        /// The text is searched as an array, for the same reason as in `Base64URL`.
-        init?(_ jws: Data) {
-            let bytes = [UInt8](jws)
-            guard let first = bytes.firstIndex(of: dot), first > 0,
-                let last = bytes.lastIndex(of: dot), first < last,
-                !bytes[(first + 1)..<last].contains(dot)
-            else { return nil }
-            header = Data(bytes[..<first])
-            payload = Data(bytes[(first + 1)..<last])
-            signature = Data(bytes[(last + 1)...])
-        }
-    }
-
     /// How many statements the payload makes: its own and those of the payloads inside.
     var statements: Int { 1 + cuts.count }
 
     /// A text of three parts with its payload decoded, which is all that can be read from some.
     struct Decoded {
-        fileprivate let segments: Segments
+        fileprivate let segments: JWSSegments
         fileprivate let payload: Data
 
         /// `nil` where there are not three parts, or the payload is not base64url.
         init?(_ jws: Data) {
-            guard let segments = Segments(jws), let payload = Base64URL.decode(segments.payload)
+            guard let segments = JWSSegments([UInt8](jws)),
+                let payload = LenientBase64.decode(segments.payload)
             else { return nil }
             self.segments = segments
-            self.payload = payload
+            self.payload = Data(payload)
         }
     }
 
     /// The digests of the payloads that one carries inside its own.
     static func digests(insideOf jws: Decoded) -> [String] {
         let payload = jws.payload
-        let opening = jws.segments.header + [dot]
+        let opening = Data(jws.segments.header + [dot])
         guard payload.count >= opening.count else { return [] }
         var digests: [String] = []
         var position = payload.startIndex
@@ -231,10 +211,10 @@ struct CompactPayload {
 
     /// Takes the parts of a text that has been decoded.
     init?(_ jws: Data, _ decoded: Decoded) {
-        guard let signature = Base64URL.decode(decoded.segments.signature),
+        guard let signature = LenientBase64.decode(decoded.segments.signature),
             signature.count == Self.signatureBytes
         else { return nil }
-        header = decoded.segments.header
+        header = Data(decoded.segments.header)
         (rest, cuts) = Self.cut(
             header + [Self.dot], outOf: decoded.payload, andAppend: signature)
         guard text == jws else { return nil }
@@ -257,12 +237,17 @@ struct CompactPayload {
             position = next
         }
         payload += rest[position..<end]
-        return header + [Self.dot] + Base64URL.encode(payload) + [Self.dot]
-            + Base64URL.encode(Data(rest[end...]))
+        return header + [Self.dot] + Self.encoded(payload) + [Self.dot]
+            + Self.encoded(Data(rest[end...]))
+    }
+
+    /// Base64url without padding (RFC 7515, section 2).
+    static func encoded(_ bytes: Data) -> Data {
+        bytes.base64EncodedData(options: [.base64URLAlphabet, .omitPaddingCharacter])
     }
 
     private static func cut(
-        _ pattern: Data, outOf payload: Data, andAppend signature: Data
+        _ pattern: Data, outOf payload: Data, andAppend signature: [UInt8]
     ) -> (Data, [Int]) {
         var kept = Data()
         var cuts: [Int] = []
@@ -273,27 +258,6 @@ struct CompactPayload {
             position = found.upperBound
         }
         return (kept + payload[position...] + signature, cuts)
-    }
-}
-
-/// Base64url without padding (RFC 7515, section 2) by way of the library's base64.
-enum Base64URL {
-    /// Characters are exchanged in an array: `Data` checks its representation at every byte.
-    static func decode(_ text: Data) -> Data? {
-        var standard = [UInt8](text)
-        for index in standard.indices {
-            switch standard[index] {
-            case UInt8(ascii: "-"): standard[index] = UInt8(ascii: "+")
-            case UInt8(ascii: "_"): standard[index] = UInt8(ascii: "/")
-            default: break
-            }
-        }
-        while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
-        return Data(base64Encoded: Data(standard))
-    }
-
-    static func encode(_ bytes: Data) -> Data {
-        bytes.base64EncodedData(options: [.base64URLAlphabet, .omitPaddingCharacter])
     }
 }
 

@@ -8,8 +8,8 @@ import Testing
     private let signature = Data((0..<64).map { UInt8($0 * 3) })
 
     private func jws(_ payload: Data) -> Data {
-        header + Data(".".utf8) + Base64URL.encode(payload) + Data(".".utf8)
-            + Base64URL.encode(signature)
+        header + Data(".".utf8) + CompactPayload.encoded(payload) + Data(".".utf8)
+            + CompactPayload.encoded(signature)
     }
 
     @Test(arguments: 0..<40)
