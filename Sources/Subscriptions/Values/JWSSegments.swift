@@ -30,34 +30,36 @@ package struct JWSSegments {
 /// For bytes that are compared or believed in another way. Where a text must not have a second
 /// form, `JSONWebSignature.Base64` is strict.
 package enum LenientBase64 {
+    private static let invalid: UInt8 = 0xFF
+    /// The value of each byte as a digit.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: invalid, count: 256)
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
+        values[Int(UInt8(ascii: "-"))] = 62
+        values[Int(UInt8(ascii: "_"))] = 63
+        return values
+    }()
+
     /// `nil` for any other character, and for a length that none has.
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         var end = text.count
         while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
         guard end % 4 != 1 else { return nil }
-        var output: [UInt8] = []
-        output.reserveCapacity(end / 4 * 3 + 2)
-        var read: UInt32 = 0
-        var bits = 0
-        for digit in text[..<end] {
-            guard let value = value(of: digit) else { return nil }
-            read = (read & 0xFF) << 6 | UInt32(value)
-            bits += 6
-            guard bits >= 8 else { continue }
-            bits -= 8
-            output.append(UInt8(truncatingIfNeeded: read >> UInt32(bits)))
+        let digits = text.span
+        let values = values.span
+        var seen: UInt8 = 0
+        let decoded = [UInt8](capacity: end * 3 / 4) { output in
+            var previous: UInt8 = 0
+            for index in 0..<end {
+                let value = values[Int(digits[index])]
+                seen |= value
+                let shift = UInt8(2 * (index % 4))
+                if shift > 0 { output.append(previous << shift | value >> (6 - shift)) }
+                previous = value
+            }
         }
-        return output
-    }
-
-    private static func value(of digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
-        case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
-        default: nil
-        }
+        // A value has six bits; only the mark of an invalid character sets the others.
+        return seen < 64 ? decoded : nil
     }
 }
