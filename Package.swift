@@ -297,7 +297,8 @@ for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + settings
 }
 
-// The tests of a debug build spend a third of their time in these few lines: `jobs/test` optimizes them.
+// From end to end the tests spend a third of their time in these three modules, which are small: `jobs/test` and
+// `jobs/demo` optimize them in their debug build.
 if Context.environment["TRUEUP_OPTIMIZED"] != nil {
     let optimized = ["JSONWebSignature", "ReportAudit", "Subscriptions"]
     for target in package.targets where optimized.contains(target.name) {

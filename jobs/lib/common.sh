@@ -80,10 +80,12 @@ read_build_flags() {
     local flags="-debug-info-format none -Xswiftc -index-ignore-system-modules -Xswiftc -whole-module-optimization"
     flags+=" -Xswiftc -disable-batch-mode -Xswiftc -num-threads -Xswiftc $(nproc) -Xcxx -fmodules -Xcxx -fcxx-modules"
     read -ra build_flags <<<"${SWIFT_BUILD_FLAGS-$flags}"
-    # Package.swift reads it, and says which modules.
-    [[ -v SWIFT_BUILD_FLAGS ]] || export TRUEUP_OPTIMIZED=yes
-    # Of its own, because a path may hold spaces.
-    [[ -v SWIFT_BUILD_FLAGS ]] || build_flags+=(-Xcxx "-fmodules-cache-path=$PWD/.build/cxx-modules")
+    if [[ ! -v SWIFT_BUILD_FLAGS ]]; then
+        # Package.swift reads it, and says which modules.
+        export TRUEUP_OPTIMIZED=yes
+        # Of its own, because a path may hold spaces.
+        build_flags+=(-Xcxx "-fmodules-cache-path=$PWD/.build/cxx-modules")
+    fi
     local traits=()
     has_postgres=
     if { has_header libpq-fe.h || has_header postgresql/libpq-fe.h; } \
