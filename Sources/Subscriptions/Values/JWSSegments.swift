@@ -1,7 +1,7 @@
 /// The three parts of a compact JWS (RFC 7515, section 7.1) as text, of which nothing is verified.
 ///
-/// For what was verified before it was kept, and for claims that nobody believes. What Apple
-/// answers is read by `UnverifiedJWS` alone.
+/// For what was verified before it was kept, and for claims that decide nothing. Apple's answers
+/// are read by `UnverifiedJWS` alone, and verified.
 package struct JWSSegments {
     package let header: [UInt8]
     package let payload: [UInt8]
@@ -19,7 +19,7 @@ package struct JWSSegments {
         signature = Array(text[(last + 1)...])
     }
 
-    /// The decoded payload of a text; `nil` where it is no compact JWS.
+    /// The decoded payload of a text; `nil` where the text is not a compact JWS.
     package static func payload(of text: String) -> [UInt8]? {
         JWSSegments(Array(text.utf8)).flatMap { LenientBase64.decode($0.payload) }
     }
@@ -27,8 +27,8 @@ package struct JWSSegments {
 
 /// Base64 (RFC 4648) as it is found: in either alphabet, with or without padding.
 ///
-/// For bytes that are compared or believed in another way. Where a text must not have a second
-/// form, `JSONWebSignature.Base64` is strict.
+/// Several texts give the same bytes. `JSONWebSignature.Base64`, for signatures, accepts one text
+/// alone.
 package enum LenientBase64 {
     private static let invalid: UInt8 = 0xFF
     /// The value of each byte as a digit.
