@@ -42,7 +42,7 @@ import Testing
         let client = try SimulatorClient(customers: 350, seed: 1, drift: 0)
         let rows = try client.tableRows()
         // No App Store knows who pays elsewhere; subscriptions for groups come from scenarios.
-        let others = SubscriptionField.ofSeats.union([.paidElsewhereUntil])
+        let others = SubscriptionField.optional.union([.paidElsewhereUntil])
         for field in SubscriptionField.allCases where !others.contains(field) {
             #expect(
                 rows.contains { !($0[field.rawValue] ?? "").isEmpty }, "\(field.rawValue)")

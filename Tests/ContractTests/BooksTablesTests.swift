@@ -45,7 +45,8 @@ import Testing
         #expect(
             rows.contains(
                 "\"row_version\" bigint, \"quantity\" bigint, \"renewal_quantity\" bigint, "
-                    + "\"revoked_seats\" bigint, unreadable text,"))
+                    + "\"revoked_seats\" bigint, "))
+        #expect(rows.contains(", unreadable text,"))
         #expect(made.contains { $0.hasPrefix("CREATE TABLE trueup.books_sequences (") })
     }
 

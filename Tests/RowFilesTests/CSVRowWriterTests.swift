@@ -4,17 +4,13 @@ import TestSupport
 import Testing
 
 @Suite struct `Written rows` {
-    @Test func `stand in the contract's columns and order`() {
+    @Test func `are lines of fields with commas between them`() {
         var bytes: [UInt8] = []
-        CSVRowWriter.append(SubscriptionField.allCases.map { .text($0.rawValue) }, to: &bytes)
+        CSVRowWriter.append([.text("status"), .null, .integer(-2), .text("")], to: &bytes)
+        CSVRowWriter.append([.time(Timestamp(unixMilliseconds: 1))], to: &bytes)
         #expect(
             String(decoding: bytes, as: UTF8.self)
-                == "original_transaction_id,environment,bundle_id,customer_id,app_account_token,"
-                + "product_id,status,expires_date,grace_period_expires_date,auto_renew_status,"
-                + "auto_renew_product_id,revocation_date,in_app_ownership_type,"
-                + "latest_transaction_id,web_order_line_item_id,signed_date,paid_elsewhere_until,"
-                + "quantity,renewal_quantity,revoked_seats\r\n"
-        )
+                == "status,,-2,\r\n1970-01-01T00:00:00.001Z\r\n")
     }
 
     /// Texts that a careless writer or reader would change.

@@ -88,7 +88,7 @@ extension SQLiteStore {
     func load(
         _ rows: [LocalSubscription],
         columns: Set<SubscriptionField> = Set(SubscriptionField.allCases)
-            .subtracting(SubscriptionField.ofSeats)
+            .subtracting(SubscriptionField.optional)
     ) throws -> LoadCounts {
         try loadSubscriptions(columns: columns) { add in
             for row in rows { _ = try add(row) }

@@ -216,13 +216,13 @@ extension CompanyTable {
         var plantedPurchases: String
     }
 
-    /// The columns that it fills: those of seats only where any row has them.
+    /// The columns that it fills: optional ones only where any row has a value.
     ///
     /// Who pays elsewhere as well, no App Store knows.
     private var columns: [SubscriptionField] {
-        let hasSeats = rows.contains { $0.quantity != nil }
-        return SubscriptionField.allCases.filter {
-            $0 != .paidElsewhereUntil && (hasSeats || !SubscriptionField.ofSeats.contains($0))
+        SubscriptionField.mappable.filter { field in
+            !SubscriptionField.optional.contains(field)
+                || rows.contains { $0.value(of: field) != .null }
         }
     }
 

@@ -78,8 +78,8 @@ final class Comparison: Sendable {
             return theirs != .null && ours != theirs
                 && (ours == .null ? isOfStatedTransaction : currentLineItem == .another)
         case .expiresDate where isWithinExtension: return false
-        case _ where SubscriptionField.ofSeats.contains(field) && theirs == .null:
-            return mayClear(field)
+        case .quantity, .renewalQuantity, .revokedSeats:
+            return theirs == .null ? mayClear(field) : ours != theirs
         default:
             guard theirs != .null else {
                 return ours != .null && field.clearedIn.contains(stated.status)

@@ -31,11 +31,11 @@ struct TableScan: Sendable {
 
     /// Returns the columns; those of a second table are read only where that table has rows.
     private static func columns(
-        paysElsewhere: Bool, seats: Set<SubscriptionField>
+        paysElsewhere: Bool, optional: Set<SubscriptionField>
     ) -> String {
         let values = compared.map { field in
             paysElsewhere || field != .paidElsewhereUntil
-                ? field.expression(of: "s", seats: seats) : "NULL"
+                ? field.expression(of: "s", optional: optional) : "NULL"
         }
         return "s.original_transaction_id, s.environment, s.bundle_id, s.status, "
             + values.joined(separator: ", ")
@@ -45,7 +45,7 @@ struct TableScan: Sendable {
         let start = position ?? .first
         let relation = position == nil ? ">=" : ">"
         let columns = Self.columns(
-            paysElsewhere: try OtherPayments.areKept(db), seats: try SeatColumns.present(db))
+            paysElsewhere: try OtherPayments.areKept(db), optional: try OptionalColumns.present(db))
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(columns) FROM subscriptions AS s

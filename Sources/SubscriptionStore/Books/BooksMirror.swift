@@ -201,7 +201,7 @@ package enum BooksTables {
     package static func made(byVersion version: Int) throws(StoreError) -> [BooksTable] {
         do {
             return try SchemaParts.model(ofVersion: version).write { db in
-                try SeatColumns.add(SubscriptionField.ofSeats, to: db)
+                try OptionalColumns.add(SubscriptionField.optional, to: db)
                 return try watched(db) + [sequences]
             }
         } catch {

@@ -102,7 +102,7 @@ struct CopyWriter {
     /// Every row is marked as seen, because the two databases do not sort keys alike.
     func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
         var counts = CopyRefresh(table)
-        try SeatColumns.add(mapping.read.compactMap(\.field.ofSubscription), to: db)
+        try OptionalColumns.add(mapping.read.compactMap(\.field.ofSubscription), to: db)
         var doubled = DoubledKeys(db: db)
         for row in rows {
             guard row.key.byteCount <= Self.longestKeyBytes else {

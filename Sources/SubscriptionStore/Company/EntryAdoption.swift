@@ -66,7 +66,7 @@ struct EntryAdoption {
         }
         var sets = entry.changes.named.map { ("\($0.column) = ?", $0.change.after.boundValue) }
         guard !sets.isEmpty else { return }
-        try SeatColumns.add(entry.changes.ofSubscription.keys, to: db)
+        try OptionalColumns.add(entry.changes.ofSubscription.keys, to: db)
         if table == .subscriptions {
             sets.append(("row_version = max(row_version + 1, ?)", entry.rowVersion ?? 0))
         }

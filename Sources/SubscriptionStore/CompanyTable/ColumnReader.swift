@@ -108,8 +108,8 @@ extension Row {
 extension LocalSubscription {
     /// The columns that `init(_:)` reads, of the table `s`.
     static func columns(_ db: Database) throws -> String {
-        let seats = try SeatColumns.present(db)
-        return fields.map { $0.expression(of: "s", seats: seats) }.joined(separator: ", ")
+        let optional = try OptionalColumns.present(db)
+        return fields.map { $0.expression(of: "s", optional: optional) }.joined(separator: ", ")
             + ", s.row_version"
     }
 

@@ -132,24 +132,23 @@ extension SQLiteStore {
         }
     }
 
-    /// The columns of the subscription rows that an export names: those of the table's first
-    /// schema, and of the others what any row holds.
+    /// The columns of the subscription rows that an export names: those of every table, and of the
+    /// optional ones those that any row fills.
     ///
     /// So a file of a table that makes no use of the others stays as its readers know it.
     package func columnsInUse() throws -> [SubscriptionField] {
         try stream("looking for the columns in use") { db in
-            let seats = try SeatColumns.present(db)
+            let optional = try OptionalColumns.present(db)
             return try SubscriptionField.allCases.filter { field in
                 guard field != .paidElsewhereUntil else { return try OtherPayments.areHeld(db) }
-                let isOptional = SubscriptionField.ofSeats.contains(field)
-                guard !isOptional || seats.contains(field) else { return false }
-                return try (field.definition.since == nil && !isOptional)
-                    || Bool.fetchOne(
-                        db,
-                        sql: """
-                            SELECT EXISTS (SELECT 1 FROM subscriptions
-                                WHERE nullif(\(field.rawValue), '') IS NOT NULL)
-                            """) == true
+                guard SubscriptionField.optional.contains(field) else { return true }
+                guard optional.contains(field) else { return false }
+                return try Bool.fetchOne(
+                    db,
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM subscriptions
+                            WHERE nullif(\(field.rawValue), '') IS NOT NULL)
+                        """) == true
             }
         }
     }
@@ -361,12 +360,11 @@ enum OtherPayments {
     }
 }
 
-/// The columns of seats in the table `subscriptions`, which has them only where the company wants
-/// them.
-enum SeatColumns {
+/// The optional columns of the table `subscriptions`.
+enum OptionalColumns {
     /// Those that the table has.
     static func present(_ db: Database) throws -> Set<SubscriptionField> {
-        let names = SubscriptionField.ofSeats.map { "'\($0.rawValue)'" }.sorted()
+        let names = SubscriptionField.optional.map { "'\($0.rawValue)'" }.sorted()
         let read = try db.cachedStatement(
             sql: """
                 SELECT name FROM pragma_table_info('subscriptions')
@@ -377,7 +375,7 @@ enum SeatColumns {
 
     /// Adds those of the columns that the table lacks.
     static func add(_ fields: some Sequence<SubscriptionField>, to db: Database) throws {
-        let wanted = SubscriptionField.ofSeats.intersection(fields)
+        let wanted = SubscriptionField.optional.intersection(fields)
         guard !wanted.isEmpty, try db.tableExists("subscriptions") else { return }
         let present = try present(db)
         // In the order of the list, which `SELECT *` shows.
@@ -402,20 +400,20 @@ extension SQLiteStore {
 
     /// The columns that the table `subscriptions` does not have, so that no row is checked by them.
     package func columnsNotStored() throws -> Set<SubscriptionField> {
-        try stream("looking for the columns of seats") { db in
-            SubscriptionField.ofSeats.subtracting(try SeatColumns.present(db))
+        try stream("looking for the optional columns") { db in
+            SubscriptionField.optional.subtracting(try OptionalColumns.present(db))
         }
     }
 }
 
 extension SubscriptionField {
     /// Returns SQL that reads the column in a query over `subscriptions`, by the name of that table
-    /// there and the columns of seats that it has.
-    func expression(of row: String, seats: Set<SubscriptionField>) -> String {
+    /// there and the optional columns that it has.
+    func expression(of row: String, optional: Set<SubscriptionField>) -> String {
         if self == .paidElsewhereUntil {
             return "\(OtherPayments.paidUntil(of: row)) AS \(rawValue)"
         }
-        let isAbsent = Self.ofSeats.contains(self) && !seats.contains(self)
+        let isAbsent = Self.optional.contains(self) && !optional.contains(self)
         return isAbsent ? "NULL AS \(rawValue)" : "\(row).\(rawValue)"
     }
 }

@@ -35,9 +35,9 @@ struct SchemaCheck {
                 "The database \(path) has schema \(version), this version needs "
                     + "\(newest). Run `trueup init` to bring it up to date.")
         }
-        let seats = try SeatColumns.present(db)
+        let optional = try OptionalColumns.present(db)
         let subscriptions = SubscriptionField.mappable.filter {
-            !SubscriptionField.ofSeats.contains($0) || seats.contains($0)
+            !SubscriptionField.optional.contains($0) || optional.contains($0)
         }.map { ($0.rawValue, $0.form) }
         try compare("subscriptions", subscriptions + [("row_version", .integer)], db)
         for table in TransactionTable.allCases {

@@ -386,8 +386,9 @@ struct CurrentRow: Equatable {
     subscript(column: String) -> FieldValue { values[column] ?? .null }
 
     static func subscription(_ key: SubscriptionKey, _ db: Database) throws -> CurrentRow? {
-        let seats = try SeatColumns.present(db)
-        let columns = SubscriptionField.stored + SubscriptionField.ofSeats.filter(seats.contains)
+        let optional = try OptionalColumns.present(db)
+        let columns =
+            SubscriptionField.stored + SubscriptionField.allCases.filter(optional.contains)
         let read = try db.cachedStatement(
             sql: """
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions

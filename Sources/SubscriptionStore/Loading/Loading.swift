@@ -41,7 +41,7 @@ extension SQLiteStore {
 
     /// The table of subscriptions for a file with these columns.
     ///
-    /// Columns of seats are added where the table lacks them and the file has them: so a company
+    /// Optional columns are added where the table lacks them and the file has them: so a company
     /// gets them that wants them.
     private func subscriptions(
         giving columns: Set<SubscriptionField>, dryRun: Bool
@@ -55,7 +55,7 @@ extension SQLiteStore {
                     cacheKibibytes: StoreLimits.loadingCacheKibibytes)
                 defer { try? connection.close() }
                 // Books on a server have all columns, so this is never told to one.
-                try connection.write { db in try SeatColumns.add(wanted, to: db) }
+                try connection.write { db in try OptionalColumns.add(wanted, to: db) }
             } catch let error as DatabaseError {
                 throw StoreError(error, doing: doing)
             }

@@ -152,5 +152,5 @@ package struct AccountDigest: Hashable, Sendable {
 
 extension SubscriptionField {
     /// Whether tables that an earlier version made lack the column.
-    fileprivate var isLater: Bool { definition.since != nil || Self.ofSeats.contains(self) }
+    fileprivate var isLater: Bool { Self.optional.contains(self) }
 }

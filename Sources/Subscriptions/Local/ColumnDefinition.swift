@@ -80,34 +80,32 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     package let payload: (@Sendable (Statement) -> SignedPayload)?
     /// Whether a job's `authority` may make it report-only.
     package let isGovernable: Bool
-    /// The version of the schema that added it; `nil` where the table was made with it.
-    ///
-    /// Like name and form, it stays for ever once it is released: databases were made by it.
-    package let since: Int?
+    /// Whether only a table of a company that wants it has the column.
+    package let isOptional: Bool
 
     /// A column that Apple states.
     init(
         _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
         by payload: @escaping @Sendable (Statement) -> SignedPayload,
         of content: ColumnContent? = nil,
-        isGovernable: Bool = false, since: Int? = nil
+        isGovernable: Bool = false, isOptional: Bool = false
     ) {
         self.place = place
         self.stated = stated
         self.payload = payload
         self.content = content ?? ColumnContent(place.form)
         self.isGovernable = isGovernable
-        self.since = since
+        self.isOptional = isOptional
     }
 
     /// A column of the company's own, or of the row's key.
-    init(_ place: ColumnPlace<Row>, of content: ColumnContent? = nil, since: Int? = nil) {
+    init(_ place: ColumnPlace<Row>, of content: ColumnContent? = nil) {
         self.place = place
         self.content = content ?? ColumnContent(place.form)
-        self.since = since
         stated = nil
         payload = nil
         isGovernable = false
+        isOptional = false
     }
 }
 
@@ -210,37 +208,5 @@ package enum ColumnContent: Hashable, Sendable {
             case .integer: .integer(Int64.min...Int64.max, "must be a whole number")
             case .time: .time
             }
-    }
-}
-
-/// A column that a later version added to one of the company's tables.
-package struct AddedColumn: Sendable {
-    /// Without a prefix, such as `subscriptions`.
-    package let table: String
-    package let name: String
-    package let form: FieldForm
-    /// The number of the schema's step that adds it, to books in SQLite and on a server.
-    package let since: Int
-
-    package init(table: String, name: String, form: FieldForm, since: Int) {
-        self.table = table
-        self.name = name
-        self.form = form
-        self.since = since
-    }
-
-    /// The columns that were added to the company's tables, as their definitions state it.
-    package static let all =
-        columns(SubscriptionField.stored, of: "subscriptions")
-        + TransactionTable.allCases.flatMap { columns($0.fields, of: $0.rawValue) }
-
-    private static func columns<Column: RowColumn>(
-        _ columns: [Column], of table: String
-    ) -> [AddedColumn] {
-        columns.compactMap { column in
-            column.definition.since.map {
-                AddedColumn(table: table, name: column.rawValue, form: column.form, since: $0)
-            }
-        }
     }
 }

@@ -63,10 +63,10 @@ extension LocalSubscription {
 
 /// The columns of a local subscription row, in the order of import and export.
 ///
-/// Reading, writing, comparing and changing rows, and the steps of the schema that add columns, all
-/// use this list. A new column is a property above and a case here. The auditor and the simulated
-/// App Store have lists of their own, so that an error in this one shows. Files of rows have all of
-/// these columns, the table `subscriptions` those of `stored`.
+/// Reading, writing, comparing and changing rows all use this list. A new column is a property above
+/// and a case here, an optional one. The auditor and the simulated App Store have lists of their own,
+/// so that an error in this one shows. Files of rows have all of these columns, the table
+/// `subscriptions` those of `stored` and the optional ones that the company has.
 package enum SubscriptionField: String, RowColumn {
     case originalTransactionID = "original_transaction_id"
     case environment
@@ -114,18 +114,16 @@ package enum SubscriptionField: String, RowColumn {
     /// The columns that every table `subscriptions` of trueup's has, in their order.
     ///
     /// The company's services know that table's columns and rebuild it with them. So what came later is
-    /// in a table of trueup's beside it, or is a column that only a company has that wants it.
-    package static let stored = mappable.filter { !ofSeats.contains($0) }
+    /// in a table of trueup's beside it, or is an optional column.
+    package static let stored = mappable.filter { !optional.contains($0) }
 
     /// The columns that a table of the company's own may have, in their order.
     package static let mappable = allCases.filter { $0 != .paidElsewhereUntil }
 
-    /// The columns of a subscription for a group, which Apple states for no other.
+    /// The columns that a table has only where the company wants them.
     ///
-    /// The table `subscriptions` has them once a file with them was imported.
-    package static let ofSeats: Set<SubscriptionField> = [
-        .quantity, .renewalQuantity, .revokedSeats,
-    ]
+    /// The table `subscriptions` gets those of a file when it is imported.
+    package static let optional = Set(allCases.filter(\.definition.isOptional))
 
     package var definition: ColumnDefinition<LocalSubscription, StatedSubscription> {
         switch self {
@@ -202,16 +200,18 @@ package enum SubscriptionField: String, RowColumn {
         case .quantity:
             .init(
                 .integer(\.quantity, { $0.quantity = $1 }), .integer(\.seats?.bought),
-                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true)
+                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true,
+                isOptional: true)
         case .renewalQuantity:
             .init(
                 .integer(\.renewalQuantity, { $0.renewalQuantity = $1 }),
                 .integer(\.renewalSeats), by: \.renewal.evidence, of: Self.seatCount,
-                isGovernable: true)
+                isGovernable: true, isOptional: true)
         case .revokedSeats:
             .init(
                 .integer(\.revokedSeats, { $0.revokedSeats = $1 }), .integer(\.seats?.revoked),
-                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true)
+                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true,
+                isOptional: true)
         }
     }
 

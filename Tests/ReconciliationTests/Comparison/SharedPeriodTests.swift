@@ -139,7 +139,7 @@ import Testing
     @Test func `leaves our id from night to night, whichever purchase is shown`() throws {
         let period = GroupPeriod(revoked: [.none, .none, .none])
         // Else the history is read each time, because only it gives the number of seats.
-        let policy = Sample.policy { $0.kept.leftOut = SubscriptionField.ofSeats }
+        let policy = Sample.policy { $0.kept.leftOut = SubscriptionField.optional }
         for ours in 0..<3 {
             let row = Answer(period: period, shown: [0]).row(naming: ours)
             for shown in 0..<3 {

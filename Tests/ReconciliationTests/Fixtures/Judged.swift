@@ -64,26 +64,8 @@ extension LocalSubscription {
     }
 
     private mutating func set(_ column: SubscriptionField, _ value: FieldValue) {
-        switch column {
-        case .appAccountToken: appAccountToken = value.text
-        case .productID: productID = value.text
-        case .status: status = value.integer
-        case .expiresDate: expiresDate = value.time
-        case .gracePeriodExpiresDate: gracePeriodExpiresDate = value.time
-        case .autoRenewStatus: autoRenewStatus = value.integer
-        case .autoRenewProductID: autoRenewProductID = value.text
-        case .revocationDate: revocationDate = value.time
-        case .inAppOwnershipType: inAppOwnershipType = value.text
-        case .latestTransactionID: latestTransactionID = value.text
-        case .webOrderLineItemID: webOrderLineItemID = value.text
-        case .signedDate: signedDate = value.time
-        case .customerID: customerID = value.text
-        case .quantity: quantity = value.integer.map(Int64.init)
-        case .renewalQuantity: renewalQuantity = value.integer.map(Int64.init)
-        case .revokedSeats: revokedSeats = value.integer.map(Int64.init)
-        case .originalTransactionID, .environment, .bundleID, .paidElsewhereUntil:
-            Issue.record("a correction sets \(column)")
-        }
+        if !column.isStated, column != .customerID { Issue.record("a correction sets \(column)") }
+        column.definition.place.set(value, in: &self)
     }
 }
 

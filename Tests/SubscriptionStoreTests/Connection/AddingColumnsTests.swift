@@ -4,47 +4,30 @@ import Testing
 
 @testable import SubscriptionStore
 
-/// A later version may add a column to the company's tables.
+/// The company's tables, and columns beside those that every table has.
 @Suite struct `Adding columns` {
-    private static let later = (Migration.all.last?.number ?? 0) + 1
-
-    /// Columns that nobody has yet: two of the next version, one of the version after it.
-    private static let added = [
-        AddedColumn(table: "subscriptions", name: "added_text", form: .text, since: later),
-        AddedColumn(table: "subscriptions", name: "added_time", form: .time, since: later + 1),
-        AddedColumn(table: "transactions", name: "added_number", form: .integer, since: later),
-    ]
-
-    /// The tables as a version made them that added columns to them.
+    /// The tables with every optional column.
     private func database(_ body: (Database) throws -> Void) throws {
         try DatabaseQueue().inDatabase { db in
-            let steps = Migration.adding(Self.added).sorted { $0.number < $1.number }
-            for step in Migration.all + steps { try db.execute(sql: step.sql) }
+            for step in Migration.all { try db.execute(sql: step.sql) }
+            try OptionalColumns.add(SubscriptionField.optional, to: db)
             try body(db)
         }
     }
 
-    private static func type(
-        of column: String, in table: String, _ db: Database
-    ) throws -> String? {
-        try String.fetchOne(
-            db, sql: "SELECT type FROM pragma_table_info(?) WHERE name = ?",
-            arguments: [table, column])
-    }
-
-    @Test func `each version adds all its columns in one step, in the type of their form`() throws {
-        #expect(
-            Migration.adding(Self.added).map(\.number).sorted() == [Self.later, Self.later + 1])
-        var types: [String?] = []
+    @Test func `each optional column gets the type of its form`() throws {
+        var types: [String: String] = [:]
         try database { db in
-            types = [
-                try Self.type(of: "added_text", in: "subscriptions", db),
-                try Self.type(of: "added_time", in: "subscriptions", db),
-                try Self.type(of: "added_number", in: "transactions", db),
-                try Self.type(of: "added_text", in: "transactions", db),
-            ]
+            for row in try Row.fetchAll(
+                db, sql: "SELECT name, type FROM pragma_table_info('subscriptions')")
+            {
+                types[row.requiredText(at: 0)] = row.requiredText(at: 1)
+            }
         }
-        #expect(types == ["TEXT", "INTEGER", "INTEGER", nil])
+        for field in SubscriptionField.mappable {
+            let type = field.form == .text ? "TEXT" : "INTEGER"
+            #expect(types[field.rawValue] == type, "\(field.rawValue)")
+        }
     }
 
     @Test func `no two steps have one number, because the second would never be done`() {
@@ -83,8 +66,8 @@ import Testing
                 sql: """
                     ALTER TABLE subscriptions ADD COLUMN company_note TEXT DEFAULT 'none';
                     INSERT INTO subscriptions (bundle_id, environment, original_transaction_id,
-                        added_text, company_note)
-                    VALUES ('com.example.app', 'Production', '1', 'summer', 'kept')
+                        quantity, company_note)
+                    VALUES ('com.example.app', 'Production', '1', 12, 'kept')
                     """)
             let statements = try TableShape.rebuild(
                 "subscriptions", as: definition, with: columns, db)
@@ -94,8 +77,8 @@ import Testing
                     == columns.union(["company_note"]))
             let row = try #require(
                 try Row.fetchOne(
-                    db, sql: "SELECT added_text, company_note FROM subscriptions"))
-            #expect(row.requiredText(at: 0) == "summer")
+                    db, sql: "SELECT quantity, company_note FROM subscriptions"))
+            #expect(row.integer(at: 0) == 12)
             #expect(row.requiredText(at: 1) == "kept")
         }
     }

@@ -14,7 +14,11 @@ import trueup
         try workplace.folder.write(text, to: name)
     }
 
-    static let header = SubscriptionField.allCases.map(\.rawValue).joined(separator: ",")
+    /// The columns that every table has, and those beside them that the rows below fill.
+    static let header = (SubscriptionField.stored + filled).map(\.rawValue).joined(separator: ",")
+    private static let filled: [SubscriptionField] = [
+        .paidElsewhereUntil, .quantity, .renewalQuantity, .revokedSeats,
+    ]
 
     /// Of a table of which no row holds a value of a later column.
     static let empty = SubscriptionField.stored.map(\.rawValue).joined(separator: ",")
