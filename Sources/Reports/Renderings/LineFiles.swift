@@ -4,23 +4,12 @@ import Subscriptions
 extension ReportFile {
     static let discrepancies = ReportFile(
         name: "discrepancies.jsonl",
-        purpose: "every finding, one JSON object a line, sorted by key"
-    ) { source, file in
-        let table = Table.findings.stating(source.notice)
-        try source.record.forEachFinding { finding in
-            try file.append { table.appendJSON(finding, to: &$0) }
-        }
-    }
+        purpose: "every finding, one JSON object a line, sorted by key",
+        table: { _ in Table.findings }, records: { try $0.record.forEachFinding($1) })
 
     static let discrepanciesCSV = ReportFile(
-        name: "discrepancies.csv", purpose: "the same findings as CSV; amounts are milliunits"
-    ) { source, file in
-        let table = Table.findings.stating(source.notice)
-        try file.write(table.csvHeader)
-        try source.record.forEachFinding { finding in
-            try file.append { table.appendCSV(finding, to: &$0) }
-        }
-    }
+        name: "discrepancies.csv", purpose: "the same findings as CSV; amounts are milliunits",
+        table: { _ in Table.findings }, records: { try $0.record.forEachFinding($1) })
 
     static let corrections = ReportFile(
         name: "corrections.jsonl",
@@ -63,59 +52,32 @@ extension ReportFile {
     }
 
     static let undecided = ReportFile(
-        name: "undecided.csv", purpose: "rows that were not checked, with the reason; never a match"
-    ) { source, file in
-        let table = Table.undecided(in: source.runID).stating(source.notice)
-        try file.write(table.csvHeader)
-        try source.record.forEachUndecided { row in
-            try file.append { table.appendCSV(row, to: &$0) }
-        }
-    }
+        name: "undecided.csv",
+        purpose: "rows that were not checked, with the reason; never a match",
+        table: { Table.undecided(in: $0.runID) }, records: { try $0.record.forEachUndecided($1) })
 
     static let notFound = ReportFile(
         name: "not_found.csv",
-        purpose: "ids that Apple does not find: since when, on how many days, last good evidence"
-    ) { source, file in
-        let table = Table.notFound(in: source.runID).stating(source.notice)
-        try file.write(table.csvHeader)
-        try source.record.forEachNotFound { account in
-            try file.append { table.appendCSV(account, to: &$0) }
-        }
-    }
+        purpose: "ids that Apple does not find: since when, on how many days, last good evidence",
+        table: { Table.notFound(in: $0.runID) }, records: { try $0.record.forEachNotFound($1) })
 
     static let notifications = ReportFile(
-        name: "notifications.csv", purpose: "Apple's notification history against the inbox"
-    ) { source, file in
-        let table = Table.notifications(in: source.runID).stating(source.notice)
-        try file.write(table.csvHeader)
-        try source.record.forEachNotification { notification in
-            try file.append { table.appendCSV(notification, to: &$0) }
-        }
-    }
+        name: "notifications.csv", purpose: "Apple's notification history against the inbox",
+        table: { Table.notifications(in: $0.runID) },
+        records: { try $0.record.forEachNotification($1) })
 
     static let entitlements = ReportFile(
         name: "entitlements.csv",
-        purpose: "what customers may use newly, longer or shorter since the report before"
-    ) { source, file in
-        let table = Table.entitlements(in: source.runID).stating(source.notice)
-        try file.write(table.csvHeader)
-        try source.record.forEachEntitlementChange { change in
-            try file.append { table.appendCSV(change, to: &$0) }
-        }
-    }
+        purpose: "what customers may use newly, longer or shorter since the report before",
+        table: { Table.entitlements(in: $0.runID) },
+        records: { try $0.record.forEachEntitlementChange($1) })
 
     static let unowned = ReportFile(
         name: "unowned.csv",
         purpose: "purchases without a known owner, and what speaks for which customer; the program "
             + "never decides",
-        mayBePacked: true
-    ) { source, file in
-        let table = Table.unowned(in: source.runID).stating(source.notice)
-        try file.write(table.csvHeader)
-        try source.record.forEachUnowned { purchase in
-            try file.append { table.appendCSV(purchase, to: &$0) }
-        }
-    }
+        mayBePacked: true,
+        table: { Table.unowned(in: $0.runID) }, records: { try $0.record.forEachUnowned($1) })
 
     static let evidence = ReportFile(
         name: "evidence.jsonl",
@@ -162,23 +124,14 @@ extension ReportFile {
     static let business = ReportFile(
         name: "business.jsonl",
         purpose: "renewals, cancellations, trials, refunds and failed charges by day and product, "
-            + "counted from Apple's signed notifications; empty where none were read"
-    ) { source, file in
-        let table = Table.business(in: source.runID).stating(source.notice)
-        try BusinessView(source.summary).forEachLine { line in
-            try file.append { table.appendJSON(line, to: &$0) }
-        }
-    }
+            + "counted from Apple's signed notifications; empty where none were read",
+        table: { Table.business(in: $0.runID) },
+        records: { try BusinessView($0.summary).forEachLine($1) })
 
     static let businessCSV = ReportFile(
-        name: "business.csv", purpose: "the same for a spreadsheet"
-    ) { source, file in
-        let table = Table.business(in: source.runID).stating(source.notice)
-        try file.write(table.csvHeader)
-        try BusinessView(source.summary).forEachLine { line in
-            try file.append { table.appendCSV(line, to: &$0) }
-        }
-    }
+        name: "business.csv", purpose: "the same for a spreadsheet",
+        table: { Table.business(in: $0.runID) },
+        records: { try BusinessView($0.summary).forEachLine($1) })
 }
 
 extension ReportFile {

@@ -63,6 +63,34 @@ struct ReportFile: Sendable {
         self.write = write
     }
 
+    /// A file of records, a line each: CSV with a header, or JSON Lines, as the name ends.
+    ///
+    /// - Parameters:
+    ///   - name: The file's name.
+    ///   - purpose: One sentence for `README.txt`.
+    ///   - mayBePacked: Whether it is packed where it is large.
+    ///   - table: The columns; each line also has the report's notice, if it has one.
+    ///   - records: Hands over every record, in the order of the file.
+    init<Record>(
+        name: String, purpose: String, mayBePacked: Bool = false,
+        table: @escaping @Sendable (ReportSource) -> Table<Record>,
+        records:
+            @escaping @Sendable (ReportSource, _ add: (Record) throws -> Void) throws -> Void
+    ) {
+        self.init(name: name, purpose: purpose, mayBePacked: mayBePacked) { source, file in
+            let table = table(source).stating(source.notice)
+            guard name.hasSuffix(".csv") else {
+                return try records(source) { record in
+                    try file.append { table.appendJSON(record, to: &$0) }
+                }
+            }
+            try file.write(table.csvHeader)
+            try records(source) { record in
+                try file.append { table.appendCSV(record, to: &$0) }
+            }
+        }
+    }
+
     /// Writes it into a folder.
     func create(in folder: String, from source: ReportSource) throws -> FileSeal {
         var output = try OutputFile(creating: folder + "/" + name, mayBePacked: mayBePacked)
