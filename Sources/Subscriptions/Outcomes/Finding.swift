@@ -201,62 +201,51 @@ package enum FindingKind: String, Hashable, Sendable, CaseIterable {
 
 extension FindingKind {
     /// How much of a row must have been examined to show that a finding about it is resolved.
-    package var neededExamination: ExaminationDepth {
-        switch self {
-        case .transactionMissing, .transactionUnknown, .purchaseMissing, .purchaseRefundMissed,
-            .purchaseUnknown, .price:
-            .periods
-        case .notFound, .accountNotFound, .invalidID, .migrated, .wrongEnvironment, .wrongApp,
-            .duplicateLocal, .unreadableValue, .seatMember:
-            .standing
-        case .missingLocally, .refundReversalMissed, .graceMissed, .revocationMissed,
-            .accessMissing, .accessUnpaid, .status, .expiry, .product, .renewalPreference,
-            .revocationDate, .latestTransaction, .ownership, .seats, .identity,
-            .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
-            .verificationFailed, .contradiction, .unknownValue, .unknownProduct:
-            .statement
-        }
-    }
-}
+    package var neededExamination: ExaminationDepth { properties.examination }
 
-extension FindingKind {
     /// Whether the finding may rest on an answer that is wrong once: no verified statement about
     /// the row itself shows it.
     ///
     /// Its question stays pending: Apple is asked again in the next runs.
-    package var mayBeWrongOnce: Bool {
-        switch self {
-        case .notFound, .accountNotFound, .invalidID, .wrongEnvironment, .wrongApp,
-            .verificationFailed, .contradiction:
-            true
-        case .missingLocally, .migrated, .duplicateLocal, .refundReversalMissed, .graceMissed,
-            .revocationMissed, .accessMissing, .accessUnpaid, .status, .expiry, .product,
-            .renewalPreference, .revocationDate, .latestTransaction, .ownership, .seats,
-            .identity, .price, .transactionMissing, .transactionUnknown, .purchaseMissing,
-            .purchaseRefundMissed, .purchaseUnknown, .notificationMissed, .notificationLost,
-            .overlappingSubscriptions, .resurrected, .unknownValue, .unknownProduct,
-            .unreadableValue, .seatMember:
-            false
-        }
-    }
-}
+    package var mayBeWrongOnce: Bool { properties.mayBeWrongOnce }
 
-extension FindingKind {
     /// Whether a run that writes fixes it by Apple's answer about its row, unless its settings say
     /// otherwise.
-    package var isFixedByAnswer: Bool {
+    package var isFixedByAnswer: Bool { properties.isFixedByAnswer }
+
+    /// All that is said of a kind, in one place.
+    private var properties: Properties {
         switch self {
         case .refundReversalMissed, .graceMissed, .revocationMissed, .accessMissing, .accessUnpaid,
             .status, .expiry, .product, .renewalPreference, .revocationDate, .latestTransaction,
-            .ownership, .seats, .transactionMissing:
-            true
-        case .missingLocally, .notFound, .accountNotFound, .invalidID, .migrated,
-            .wrongEnvironment, .wrongApp, .duplicateLocal, .identity, .price, .transactionUnknown,
-            .purchaseMissing, .purchaseRefundMissed, .purchaseUnknown,
-            .notificationMissed, .notificationLost, .overlappingSubscriptions, .resurrected,
-            .verificationFailed, .contradiction, .unknownValue, .unknownProduct, .unreadableValue,
-            .seatMember:
-            false
+            .ownership, .seats:
+            Properties(.statement, isFixedByAnswer: true)
+        case .transactionMissing: Properties(.periods, isFixedByAnswer: true)
+        case .transactionUnknown, .price, .purchaseMissing, .purchaseRefundMissed,
+            .purchaseUnknown:
+            Properties(.periods)
+        case .notFound, .accountNotFound, .invalidID, .wrongEnvironment, .wrongApp:
+            Properties(.standing, mayBeWrongOnce: true)
+        case .migrated, .duplicateLocal, .unreadableValue, .seatMember: Properties(.standing)
+        case .verificationFailed, .contradiction: Properties(.statement, mayBeWrongOnce: true)
+        case .missingLocally, .identity, .notificationMissed, .notificationLost,
+            .overlappingSubscriptions, .resurrected, .unknownValue, .unknownProduct:
+            Properties(.statement)
+        }
+    }
+
+    private struct Properties {
+        let examination: ExaminationDepth
+        let mayBeWrongOnce: Bool
+        let isFixedByAnswer: Bool
+
+        init(
+            _ examination: ExaminationDepth, mayBeWrongOnce: Bool = false,
+            isFixedByAnswer: Bool = false
+        ) {
+            self.examination = examination
+            self.mayBeWrongOnce = mayBeWrongOnce
+            self.isFixedByAnswer = isFixedByAnswer
         }
     }
 }
