@@ -80,7 +80,8 @@ package struct BooksCopy: Sendable {
                 try String.fetchOne(db, sql: "SELECT id FROM trueup_database") ?? ""
             }
             // As in every copy that is made of books on a server.
-            try connection.write { db in try OptionalColumns.add(SubscriptionField.optional, to: db)
+            try connection.write { db in
+                try OptionalColumns.add(SubscriptionField.optional, to: db)
             }
             var state = try server.begin(identity: identity, schema: Migration.newest)
             let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
