@@ -132,27 +132,36 @@ package struct BooksSchema: Sendable {
 }
 
 extension SessionKeeper {
-    /// Makes the tables and columns that trueup's database lacks on the server, in one transaction,
-    /// while no other process does.
+    /// Makes the tables and columns that trueup's database lacks on the server.
+    ///
+    /// It does so in one transaction, while no other process does. What a newer version made is left
+    /// alone.
+    ///
+    /// An optional column of the company's comes with a newer program, not with a number of the
+    /// schema. So what is there is compared, whatever the number.
     ///
     /// - Throws: `StoreError.schema` where the user may not make them.
     mutating func bringBooksUpToDate(to schema: BooksSchema) throws(StoreError) {
         try bringUpToDate()
-        guard try booksVersion() < schema.newest else { return }
+        let version = try booksVersion()
+        guard version <= schema.newest else { return }
         let tables = try schema.tables(schema.newest)
+        let lacking = try read("reading the columns of trueup's database") {
+            session throws(ServerFailure) in
+            BooksSchema.statements(making: tables, beside: try Self.columnsOfBooks(session))
+        }
+        guard version < schema.newest || !lacking.isEmpty else { return }
         try write("making the tables of trueup's database") { session throws(ServerFailure) in
             _ = try session.run("SELECT pg_advisory_xact_lock($1)", [String(OurSchema.lock)])
             _ = try session.script(BooksSchema.opening)
-            let done = try session.run(
-                "SELECT 1 FROM trueup.books_migrations WHERE number >= $1",
-                [String(schema.newest)])
-            guard done.rows.isEmpty else { return }
+            // Looked at again: another worker may have made them meanwhile.
             _ = try session.script(
                 BooksSchema.statements(
                     making: tables, beside: try Self.columnsOfBooks(session)))
             _ = try session.run(
-                "INSERT INTO trueup.books_migrations (number) VALUES ($1)",
-                [String(schema.newest)])
+                """
+                INSERT INTO trueup.books_migrations (number) VALUES ($1) ON CONFLICT DO NOTHING
+                """, [String(schema.newest)])
         }
     }
 

@@ -90,11 +90,13 @@ package final class PostgresBooks: Sendable {
                 throw .schema(
                     "trueup's database in \(place): \(obstacle). Nothing was read or changed.")
             }
+            try keeper.withLock { keeper throws(StoreError) in
+                try keeper.bringBooksUpToDate(to: self.schema)
+            }
             isChecked.store(true, ordering: .relaxed)
         }
         let other = try keeper.withLock { keeper throws(StoreError) in
-            try keeper.bringBooksUpToDate(to: self.schema)
-            return try keeper.write("claiming trueup's database") { session throws(ServerFailure) in
+            try keeper.write("claiming trueup's database") { session throws(ServerFailure) in
                 try self.claim(in: session)
             }
         }

@@ -119,6 +119,36 @@
             #expect(error?.description.contains("use the newer version") == true)
         }
 
+        @Test func `gets a column that a later program added without a step of the schema`() throws
+        {
+            let (books, state) = try placed()
+            let row: [BooksValue] = [
+                .text("a"), .text("p"), .text("e"), .integer(1), .real(0.5),
+            ]
+            let filled = try books.commit(
+                [BooksChange(table: .refusals, rows: [row])], to: state)
+            var refusals = BooksTable.refusals
+            refusals.columns.append(BooksColumn(name: "added", form: .text))
+            let tables = [refusals, .evidenceHeaders]
+            let later = try self.books(schema: BooksSchema(newest: 1) { _ in tables })
+            try later.claim()
+            let changed = try later.commit(
+                [BooksChange(table: refusals, rows: [row + [.text("b")]])], to: filled)
+            let found = try later.reading { reading in
+                try reading.rows(of: refusals, after: nil, limit: 2)
+            }
+            #expect(found == [row + [.text("b")]])
+            // The earlier program goes on beside it, and leaves the column as it is.
+            let earlier = try self.books()
+            try earlier.claim()
+            _ = try earlier.commit(
+                [BooksChange(table: .refusals, rows: [row])], to: changed)
+            let left = try later.reading { reading in
+                try reading.rows(of: refusals, after: nil, limit: 2)
+            }
+            #expect(left == [row + [.text("b")]])
+        }
+
         @Test func `that lost a table is not made whole by a later version, empty`() throws {
             _ = try placed()
             try sql("DROP TABLE trueup.books_evidence_headers")
