@@ -90,31 +90,39 @@ struct TableScan: Sendable {
         let firstLater = ValuesDigest.fields.count
         for (index, form) in forms.enumerated() {
             let column = firstValue + index
+            let later = index < firstLater ? nil : compared[index]
             switch (columns.kind(at: column), form) {
-            case (.null, _): if index < firstLater { digest.addNothing() }
+            case (.null, _): if later == nil { digest.addNothing() }
             case (.integer, .integer), (.integer, .time):
+                if let later { digest.add(nameOf: later) }
                 digest.add(columns.integer(at: column) ?? 0)
             case (.text, .text):
                 let isAdded = columns.withText(at: column) { bytes in
                     guard !bytes.isEmpty, bytes.isPlain else { return false }
+                    if let later { digest.add(nameOf: later) }
                     digest.add(utf8: bytes)
                     return true
                 }
                 if !isAdded { fallthrough }
-            default:
-                add(row.reading(at: column, as: form), isLater: index >= firstLater, to: &digest)
+            default: add(row.reading(at: column, as: form), later, to: &digest)
             }
         }
         return digest
     }
 
+    /// Adds a column's value; `later` is the column where it is one of `ValuesDigest.later`.
     private static func add(
-        _ reading: ColumnReading, isLater: Bool, to digest: inout ValuesDigest
+        _ reading: ColumnReading, _ later: SubscriptionField?, to digest: inout ValuesDigest
     ) {
-        switch reading {
-        case .value(let value): if !isLater || !value.isEmpty { digest.add(value) }
-        case .unreadable(let shown): digest.add(.text(shown))
-        }
+        let value: FieldValue =
+            switch reading {
+            case .value(let value): value
+            case .unreadable(let shown): .text(shown)
+            }
+        guard let later else { return digest.add(value) }
+        guard !value.isEmpty else { return }
+        digest.add(nameOf: later)
+        digest.add(value)
     }
 }
 

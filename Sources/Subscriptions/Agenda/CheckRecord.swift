@@ -69,7 +69,7 @@ package struct ValuesDigest: Hashable, Sendable {
 
     /// The columns that it covered from the first version on, in this order.
     package static let fields = SubscriptionField.allCases.filter {
-        $0.isStated && $0 != .signedDate && !$0.isLater
+        $0.isStated && $0 != .signedDate && !SubscriptionField.optional.contains($0)
     }
 
     /// The columns that it covers since a later version, in this order: the company's own that a
@@ -77,10 +77,13 @@ package struct ValuesDigest: Hashable, Sendable {
     ///
     /// They follow the others and count only where they hold something, so that the digest of a row
     /// without them is the one that earlier versions stored. Else the first run after an upgrade
-    /// would take every row for changed.
+    /// would take every row for changed. The name of each goes before its value: a value that moved
+    /// from one to another is a change.
     package static let later: [SubscriptionField] =
         [.paidElsewhereUntil]
-        + SubscriptionField.allCases.filter { $0.isStated && $0.isLater }
+        + SubscriptionField.allCases.filter {
+            $0.isStated && SubscriptionField.optional.contains($0)
+        }
 
     package init() {}
 
@@ -88,8 +91,14 @@ package struct ValuesDigest: Hashable, Sendable {
 
     package init(of row: LocalSubscription) {
         for field in Self.fields { add(row.value(of: field)) }
-        for field in Self.later where !row.value(of: field).isEmpty { add(row.value(of: field)) }
+        for field in Self.later where !row.value(of: field).isEmpty {
+            add(nameOf: field)
+            add(row.value(of: field))
+        }
     }
+
+    /// Adds the name of a column of `later` whose value is added next.
+    package mutating func add(nameOf field: SubscriptionField) { add(field.rawValue) }
 
     /// Adds the next column; empty text counts as nothing, as everywhere.
     package mutating func add(_ value: FieldValue) {
@@ -148,9 +157,4 @@ package struct AccountDigest: Hashable, Sendable {
         digest.add(appTransactionID)
         bits = digest.bits
     }
-}
-
-extension SubscriptionField {
-    /// Whether tables that an earlier version made lack the column.
-    fileprivate var isLater: Bool { Self.optional.contains(self) }
 }

@@ -82,6 +82,28 @@ import Testing
         }
     }
 
+    @Test func `gives the digest of columns that the table got later`() async throws {
+        for column in ["quantity", "renewal_quantity", "revoked_seats"] {
+            try database.execute("ALTER TABLE subscriptions ADD COLUMN \(column)")
+        }
+        let values = [
+            "quantity = 5", "renewal_quantity = 5", "revoked_seats = 5", "quantity = ''",
+            "quantity = 'five'", "renewal_quantity = 'five'", "renewal_quantity = 0.5",
+            "quantity = 5, renewal_quantity = 5", "product_id = 'pro'",
+        ]
+        for (index, value) in values.enumerated() {
+            try insert("\(100 + index)")
+            try database.execute(
+                "UPDATE subscriptions SET \(value) WHERE original_transaction_id = '\(100 + index)'"
+            )
+        }
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let rows = try await store.rows(after: nil, limit: 100).map(\.row)
+        let digests = try await scanned(night).map(\.values)
+        #expect(digests == rows.map { ValuesDigest(of: $0) })
+        #expect(Set(digests).count == values.count)
+    }
+
     @Test func `finds the check of each row among others, whatever is missing on either side`()
         async throws
     {

@@ -42,6 +42,12 @@ import Testing
         #expect(ValuesDigest(of: row()) == stored)
     }
 
+    @Test func `a value that moves from one added column to another changes it`() {
+        #expect(
+            ValuesDigest(of: row { $0.quantity = 5 })
+                != ValuesDigest(of: row { $0.renewalQuantity = 5 }))
+    }
+
     @Test func `covers every column that Apple states, and of added ones what they hold`() {
         let covered = Set(ValuesDigest.fields + ValuesDigest.later)
         #expect(
