@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Reconciliation
 package import Subscriptions
@@ -51,13 +52,10 @@ struct EntitlementBook {
                     ORDER BY note LIMIT ?
                     """), arguments: [last, limit ?? -1])
         guard !noted.isEmpty else { return 0 }
-        let queries = try CustomerQueries(db)
+        try update(noted.map { $0.requiredText(at: 1) }, change)
         let remove = try db.cachedStatement(
             sql: "DELETE FROM trueup_entitlement_notes WHERE note = ?")
-        for row in noted {
-            try update(row.requiredText(at: 1), from: queries, change)
-            try remove.execute(arguments: [row.integer(at: 0)])
-        }
+        for row in noted { try remove.execute(arguments: [row.integer(at: 0)]) }
         return noted.count
     }
 
@@ -79,23 +77,32 @@ struct EntitlementBook {
         ).map(StoredEntitlement.init)
     }
 
-    /// Brings the entitlements of one customer up to date.
+    /// Brings the entitlements of customers up to date, each named once.
     func update(
-        _ customer: String, from queries: CustomerQueries,
+        _ customers: [String],
         _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void = {
             _, _, _ in
         }
     ) throws {
-        var holdings = CustomerHoldings(subscriptions: try queries.subscriptions(of: customer))
-        let bought = try queries.purchases(of: customer)
-        holdings.purchases = bought.compactMap(\.purchase)
-        var stored: [StoredEntitlement.Key: StoredEntitlement] = [:]
-        for entitlement in try queries.entitlements(of: customer) {
-            stored[entitlement.key] = entitlement
+        for start in stride(from: 0, to: customers.count, by: CustomerRows.customersAtOnce) {
+            let some = Array(customers[start...].prefix(CustomerRows.customersAtOnce))
+            for (customer, rows) in zip(some, try CustomerRows.read(of: some, db)) {
+                try update(customer, rows, change)
+            }
         }
+    }
+
+    private func update(
+        _ customer: String, _ rows: CustomerRows,
+        _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void
+    ) throws {
+        let holdings = CustomerHoldings(
+            subscriptions: rows.subscriptions, purchases: rows.purchases.compactMap(\.purchase))
+        var stored: [StoredEntitlement.Key: StoredEntitlement] = [:]
+        for entitlement in rows.entitlements { stored[entitlement.key] = entitlement }
         let unclear =
-            holdings.subscriptions.filter(\.grantIsUnclear).map(\.key)
-            + bought.filter(\.grantIsUnclear).map(\.owner)
+            rows.subscriptions.filter(\.grantIsUnclear).map(\.key)
+            + rows.purchases.filter(\.grantIsUnclear).map(\.owner)
         for grant in access(holdings, by: catalogue) {
             let next = StoredEntitlement(grant, of: customer)
             guard let known = stored.removeValue(forKey: next.key) else {
@@ -186,52 +193,51 @@ struct EntitlementBook {
     }
 }
 
-/// The stored rows, purchases and entitlements of a customer, by statements that are prepared once for a
-/// transaction.
-struct CustomerQueries {
-    private let ofSubscriptions: Statement
-    private let ofPurchases: Statement
-    private let ofEntitlements: Statement
+/// The stored rows of a customer.
+private struct CustomerRows {
+    var subscriptions: [LocalSubscription] = []
+    var purchases: [LocalTransaction] = []
+    var entitlements: [StoredEntitlement] = []
 
-    init(_ db: Database) throws {
-        ofSubscriptions = try db.cachedStatement(
-            sql: """
-                SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
-                    INDEXED BY subscriptions_by_customer
-                WHERE s.customer_id = ?
-                """)
-        ofPurchases = try db.cachedStatement(
-            sql: """
-                SELECT \(LocalTransaction.columns(of: .purchases)) FROM purchases AS t
-                    INDEXED BY purchases_by_customer
-                WHERE t.customer_id = ?
-                """)
-        ofEntitlements = try db.cachedStatement(
-            sql: """
-                SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
-                    INDEXED BY trueup_entitlements_by_customer
-                WHERE e.customer_id = ?
-                """)
-    }
+    /// How many customers' rows are in memory at once: to begin and end a statement for each costs more
+    /// than to read a row.
+    static let customersAtOnce = 100
 
-    func subscriptions(of customer: String) throws -> [LocalSubscription] {
-        try found(by: ofSubscriptions, customer, LocalSubscription.init)
-    }
-
-    func purchases(of customer: String) throws -> [LocalTransaction] {
-        try found(by: ofPurchases, customer) { LocalTransaction($0, of: .purchases) }
-    }
-
-    func entitlements(of customer: String) throws -> [StoredEntitlement] {
-        try found(by: ofEntitlements, customer, StoredEntitlement.init)
-    }
-
-    private func found<Record>(
-        by statement: Statement, _ customer: String, _ record: (Row) -> Record
-    ) throws -> [Record] {
-        let rows = try Row.fetchCursor(statement, arguments: [customer])
-        var found: [Record] = []
-        while let row = try rows.next() { found.append(record(row)) }
+    /// Reads the rows of some customers.
+    ///
+    /// - Returns: One for each customer, in their order.
+    static func read(of customers: [String], _ db: Database) throws -> [CustomerRows] {
+        var found = Array(repeating: CustomerRows(), count: customers.count)
+        let list = String(decoding: try JSONEncoder().encode(customers), as: UTF8.self)
+        func read(
+            _ columns: String, of table: String, by index: String,
+            _ add: (inout CustomerRows, Row) -> Void
+        ) throws {
+            let alias = table.suffix(1)
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(columns), j.key FROM json_each(?) AS j
+                        CROSS JOIN \(table) INDEXED BY \(index) ON \(alias).customer_id = j.value
+                        """), arguments: [list])
+            while let row = try rows.next() {
+                guard let position = row.number(at: row.count - 1), position < found.count else {
+                    continue
+                }
+                add(&found[position], row)
+            }
+        }
+        try read(
+            LocalSubscription.columns(db), of: "subscriptions AS s", by: "subscriptions_by_customer"
+        ) { $0.subscriptions.append(LocalSubscription($1)) }
+        try read(
+            LocalTransaction.columns(of: .purchases), of: "purchases AS t",
+            by: "purchases_by_customer"
+        ) { $0.purchases.append(LocalTransaction($1, of: .purchases)) }
+        try read(
+            StoredEntitlement.columns, of: "trueup_entitlements AS e",
+            by: "trueup_entitlements_by_customer"
+        ) { $0.entitlements.append(StoredEntitlement($1)) }
         return found
     }
 }
@@ -316,8 +322,7 @@ extension SQLiteStore {
         try await inShortChunks(doing, from: "") { last, limit, db in
             let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: isFilled)
             let customers = try book.customers(after: last, limit: limit)
-            let queries = try CustomerQueries(db)
-            for customer in customers { try book.update(customer, from: queries) }
+            try book.update(customers)
             guard customers.count == limit else {
                 try book.noteCatalogue()
                 return nil

@@ -280,6 +280,38 @@ import Testing
         #expect(try store.entitlementState().isOfCatalogue)
     }
 
+    /// Many customers are read at once: each gets what their own rows grant, whatever their names.
+    @Test(arguments: [true, false])
+    func `gives each of many customers their own, whatever their names`(isFirst: Bool) async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = isFirst ? try open(database) : try await opened(database)
+        let awkward = [
+            "a\"b", "a\\b", "[1]", "null", "7", "07", "é", "e\u{301}", "A", "a", "line\nbreak", "'",
+            "\u{1F468}\u{200D}\u{1F469}", " a", "a ", "\u{FFFD}",
+        ]
+        let customers = awkward + (0..<250).map { "customer-\($0)" }
+        let rows = customers.enumerated().flatMap { place, customer in
+            [
+                row("\(1000 + place)", customer, until: Self.end + Int64(place)),
+                row("\(5000 + place)", customer, "year", until: 8000 + Int64(place)),
+            ]
+        }
+        try store.load(rows.reversed())
+        try await store.bringEntitlementsUpToDate()
+        let expected = customers.enumerated().flatMap { place, customer in
+            [
+                "\(customer): archive until \(8000 + place) of \(5000 + place)",
+                "\(customer): pro until \(Self.end + Int64(place)) of \(1000 + place)",
+            ]
+        }
+        let found = try listed(database)
+        #expect(found.count == expected.count)
+        // By bytes: Swift takes equivalent spellings for equal.
+        #expect(Set(found.map { Array($0.utf8) }) == Set(expected.map { Array($0.utf8) }))
+        #expect(try notes(database).isEmpty)
+    }
+
     /// A service that rebuilt the table took the triggers with it, and wrote without them.
     @Test func `is made again after triggers were missing`() async throws {
         let database = try TemporaryDatabase()
