@@ -58,7 +58,9 @@ package struct Reconciler: Sendable {
     /// - Throws: `StoreError` only where not even the conclusion could be stored; then there is
     ///   nothing to report from.
     package func run() async throws(StoreError) -> RunConclusion {
-        let pass = try await store.begin(header)
+        let pass = try await store.begin(header) { [progress] done, total in
+            progress(RunProgress(stage: .entitlements, done: done, total: total))
+        }
         log("run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         let context = RunContext(
             job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,

@@ -97,6 +97,10 @@ package struct RunProgress: Hashable, Sendable {
         case books
         /// Of the company's own table, before everything else.
         case read
+        /// Of an import: reading its file, then comparing its lines with the table.
+        case file, load
+        /// Customers whose rows other programs changed, or all after a change of the catalogue.
+        case entitlements
         case recover, walk, again, plan, apply, causes
         /// The bookkeeping of the run's end.
         case conclude

@@ -270,10 +270,24 @@ extension EntitlementBook {
             arguments: [Self.filling])
     }
 
+    /// How many customers other programs' changes are noted of.
+    static func waiting(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_entitlement_notes") ?? 0
+    }
+
+    /// How many customers there are who have rows or entitlements.
+    static func customers(_ db: Database) throws -> Int {
+        let all = tables.map { "SELECT customer_id FROM \($0) WHERE customer_id > ''" }
+        return try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM (\(all.joined(separator: " UNION ")))") ?? 0
+    }
+
+    private static let tables = ["subscriptions", "purchases", "trueup_entitlements"]
+
     /// The first customers behind one, who have rows or entitlements.
     func customers(after last: String, limit: Int) throws -> [String] {
         var names: [String] = []
-        for table in ["subscriptions", "purchases", "trueup_entitlements"] {
+        for table in Self.tables {
             names += try String.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -303,14 +317,26 @@ extension SQLiteStore {
     /// customer where the catalogue is another one or the table was never filled in.
     ///
     /// A kill leaves a part; the next call goes through all customers again.
-    package func bringEntitlementsUpToDate() async throws(StoreError) {
+    ///
+    /// - Parameter progress: Takes how many customers are done, and of how many.
+    /// - Throws: `StoreError`.
+    package func bringEntitlementsUpToDate(
+        progress: (Int, Int) -> Void = { _, _ in }
+    ) async throws(StoreError) {
         let doing = "bringing the entitlements up to date"
-        let chunk = StoreLimits.correctionsPerBatch
         let catalogue = catalogue
-        try await inChunks(doing, from: 0) { _, db in
-            let book = EntitlementBook(db: db, catalogue: catalogue)
-            return try book.settle(after: 0, limit: chunk) == chunk ? 0 : nil
+        var done = 0
+        var total = try await read(doing, EntitlementBook.waiting)
+        func note(_ customers: Int) {
+            done = min(total, done + customers)
+            if total > 0 { progress(done, total) }
         }
+        try await inShortChunks(
+            doing, from: 0,
+            { _, limit, db in
+                let book = EntitlementBook(db: db, catalogue: catalogue)
+                return try book.settle(after: 0, limit: limit) == limit ? 0 : nil
+            }, noting: note)
         let (isOfCatalogue, isFilled) = try await read(doing) { db in
             let book = EntitlementBook(db: db, catalogue: catalogue)
             return (try book.isOfCatalogue(), try book.isFilled())
@@ -319,17 +345,19 @@ extension SQLiteStore {
         try await write(doing) { db in
             try EntitlementBook(db: db, catalogue: catalogue).noteFilling()
         }
-        try await inShortChunks(doing, from: "") { last, limit, db in
-            let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: isFilled)
-            let customers = try book.customers(after: last, limit: limit)
-            try book.update(customers)
-            guard customers.count == limit else {
-                try book.noteCatalogue()
-                return nil
-            }
-            return customers.last
-        } noting: { _ in
-        }
+        (done, total) = (0, try await read(doing, EntitlementBook.customers))
+        try await inShortChunks(
+            doing, from: "",
+            { last, limit, db in
+                let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: isFilled)
+                let customers = try book.customers(after: last, limit: limit)
+                try book.update(customers)
+                guard customers.count == limit else {
+                    try book.noteCatalogue()
+                    return nil
+                }
+                return customers.last
+            }, noting: note)
     }
 }
 

@@ -111,8 +111,7 @@ extension SQLiteStore {
         try view("looking at the entitlements") { db in
             EntitlementState(
                 isOfCatalogue: try EntitlementBook(db: db, catalogue: catalogue).isOfCatalogue(),
-                waiting: try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_entitlement_notes")
-                    ?? 0)
+                waiting: try EntitlementBook.waiting(db))
         }
     }
 

@@ -26,14 +26,16 @@ extension SQLiteStore {
     /// Loads lines that do not all give the same columns.
     ///
     /// With each line comes which columns it gives, the lowest bit for the first of
-    /// `SubscriptionField`; `nil` for those of the file.
+    /// `SubscriptionField`; `nil` for those of the file. `progress` takes how many lines were
+    /// compared with the table, and of how many.
     package func loadSubscriptions(
         columns: Set<SubscriptionField>, dryRun: Bool = false,
-        partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void
+        partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void,
+        progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> LoadCounts {
         let fields = SubscriptionField.allCases
         let table = try subscriptions(giving: columns, dryRun: dryRun)
-        return try load(into: table, dryRun: dryRun, produce) {
+        return try load(into: table, dryRun: dryRun, produce, progress) {
             row, given, stage in
             try stage.add(fields, given: given) { row.value(of: $0) }
         }
@@ -79,11 +81,13 @@ extension SQLiteStore {
     package func loadTransactions(
         into table: TransactionTable = .periods, columns: Set<TransactionField>,
         dryRun: Bool = false,
-        partly produce: (_ add: (LocalTransaction, UInt64?) throws -> LineOutcome) throws -> Void
+        partly produce: (_ add: (LocalTransaction, UInt64?) throws -> LineOutcome) throws -> Void,
+        progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> LoadCounts {
         let fields = table.fields
-        return try load(into: .transactions(table, giving: columns), dryRun: dryRun, produce) {
-            row, given, stage in
+        return try load(
+            into: .transactions(table, giving: columns), dryRun: dryRun, produce, progress
+        ) { row, given, stage in
             try stage.add(fields, given: given) { row.value(of: $0) }
         }
     }
@@ -92,6 +96,7 @@ extension SQLiteStore {
     func load<Line>(
         into table: StagedTable, dryRun: Bool,
         _ produce: (_ add: (Line, UInt64?) throws -> LineOutcome) throws -> Void,
+        _ progress: (Int, Int) -> Void,
         _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
     ) throws -> LoadCounts {
         let doing = "loading rows into the table `\(table.name)`"
@@ -103,16 +108,21 @@ extension SQLiteStore {
             // Before the first merge, while it shows which lines meet a row.
             counts.outdated = try loading.read { db in try outdated(table, db) }
             var last: StatementArguments?
+            var compared = 0
             while true {
+                progress(compared, lines)
                 if !dryRun, let next = try nextUnheld(of: table, after: last, on: loading),
                     let inserted = try blockingWrite(
                         doing, on: loading, { db in try insert(next, of: table, db) })
                 {
                     counts.inserted += inserted
+                    compared += inserted
                     last = next.last
                     continue
                 }
-                guard try takeNext(of: table, after: &last, on: loading) else { break }
+                let taken = try takeNext(of: table, after: &last, on: loading)
+                guard taken > 0 else { break }
+                compared += taken
                 guard !dryRun else {
                     counts = try loading.read { [counts] db in
                         try compare(table, counted: counts, db)
@@ -232,20 +242,23 @@ extension SQLiteStore {
         return db.changesCount
     }
 
-    /// Puts the next lines up for a merge, in the temporary database alone; whether there are any.
+    /// Puts the next lines up for a merge, in the temporary database alone.
+    ///
+    /// - Returns: How many.
     private func takeNext(
         of table: StagedTable, after last: inout StatementArguments?, on loading: DatabaseQueue
-    ) throws -> Bool {
-        let (found, key) = try loading.writeWithoutTransaction { [last] db in
+    ) throws -> Int {
+        let (taken, key) = try loading.writeWithoutTransaction { [last] db in
             try db.cachedStatement(sql: "DELETE FROM \(StagedTable.staging)").execute()
             try db.cachedStatement(sql: table.takeNext(afterAKey: last != nil))
                 .execute(arguments: last ?? [])
-            guard db.changesCount > 0 else { return (false, last) }
+            let taken = db.changesCount
+            guard taken > 0 else { return (0, last) }
             let row = try Row.fetchOne(db.cachedStatement(sql: table.lastKey))
-            return (true, row.map { StatementArguments($0.databaseValues) })
+            return (taken, row.map { StatementArguments($0.databaseValues) })
         }
         last = key
-        return found
+        return taken
     }
 
     /// The statements are long, and a million rows need each of them two thousand times.
@@ -422,16 +435,18 @@ extension SQLiteStore {
     ///   - dryRun: Only counts what would change; needs no right to write.
     ///   - produce: Hands over the rows of each receipt and which columns its line gives, as with
     ///     `loadSubscriptions`; if it throws, nothing is loaded and the error passes.
+    ///   - progress: Takes how many rows were compared with the table, and of how many.
     /// - Returns: How many subscriptions changed what.
     /// - Throws: `StoreError`, or what `produce` throws.
     package func loadReceipts(
         columns: Set<SubscriptionField>, dryRun: Bool = false,
-        _ produce: (_ add: ([LocalSubscription], UInt64?) throws -> LineOutcome) throws -> Void
+        _ produce: (_ add: ([LocalSubscription], UInt64?) throws -> LineOutcome) throws -> Void,
+        progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> LoadCounts {
         let table = try subscriptions(giving: columns, dryRun: dryRun)
         let fields = SubscriptionField.allCases
         let completion = table.complete(["customer_id", "app_account_token"])
-        return try load(into: table, dryRun: dryRun, produce) { rows, given, stage in
+        return try load(into: table, dryRun: dryRun, produce, progress) { rows, given, stage in
             try stage.addTogether { stage in
                 var outcome = rows.isEmpty ? LineOutcome.accepted : .repeated
                 for row in rows {

@@ -9,8 +9,17 @@ extension SQLiteStore {
     ///
     /// Older unfinished checkpoints of the job are dropped; their written corrections stay for the
     /// next report.
-    package func begin(_ run: RunHeader) async throws(StoreError) -> OpenPass {
-        try await bringEntitlementsUpToDate()
+    ///
+    /// - Parameters:
+    ///   - run: The run.
+    ///   - progress: Takes for how many customers the entitlements were brought up to date, and of
+    ///     how many.
+    /// - Returns: The checkpoint.
+    /// - Throws: `StoreError`.
+    package func begin(
+        _ run: RunHeader, progress: (Int, Int) -> Void = { _, _ in }
+    ) async throws(StoreError) -> OpenPass {
+        try await bringEntitlementsUpToDate(progress: progress)
         try await rememberEndedRuns()
         try await discardUnendedLists()
         let doing = "recording the run \(run.runID)"

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import ReconciliationRun
 import RowFiles
 import SubscriptionStore
 package import Subscriptions
@@ -121,10 +122,14 @@ package struct Import: Verb {
                     + "in \(settings.file)), and a run reads them there. Nothing was imported. Only "
                     + "--notifications \(isMapped ? "" : "and --purchases ")can be imported.")
         }
+        let terminal = invocation.progressLine(isQuiet: common.quiet)
+        defer { terminal.clear() }
         guard !dryRun else {
             // Nothing is written, so the command need not wait for a run.
             let store = try Books(settings).openToRead(at: invocation.now())
-            try show(try load(into: store, settings, invocation), in: invocation)
+            let loaded = try load(into: store, settings, invocation, telling: terminal)
+            terminal.clear()
+            try show(loaded, in: invocation)
             return .ok
         }
         let holder = RunningUser.lockHolder(doing: "importing \(file)")
@@ -135,16 +140,20 @@ package struct Import: Verb {
         defer { books.release() }
         try books.bringUpToDate(under: lock)
         let store = try books.openToWrite()
-        let loaded = try load(into: store, settings, invocation)
+        let loaded = try load(into: store, settings, invocation, telling: terminal)
         // After the rows: a first import leaves all customers to one pass through the table.
-        try await store.bringEntitlementsUpToDate()
+        try await store.bringEntitlementsUpToDate { done, total in
+            terminal.show(RunProgress(stage: .entitlements, done: done, total: total))
+        }
         _ = consume lock
+        terminal.clear()
         try show(loaded, in: invocation)
         return .ok
     }
 
     private func load(
-        into store: SQLiteStore, _ settings: Settings, _ invocation: Invocation
+        into store: SQLiteStore, _ settings: Settings, _ invocation: Invocation,
+        telling terminal: ProgressLine
     ) throws -> ImportIntake {
         let mapping = try columnMapping()
         let apps = settings.identities
@@ -155,7 +164,7 @@ package struct Import: Verb {
                 copy: try badRows.map { path throws(CommandFailure) in
                     try BadRowsFile(path: path)
                 }),
-            skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet)
+            skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet, terminal: terminal)
         if let table = transactionTable {
             var reader = try TransactionFileReader(
                 transactionsAt: file, of: table, apps: apps, mapping: mapping)
@@ -168,6 +177,8 @@ package struct Import: Verb {
                     try intake.take(line, in: invocation) { try add($0, given) }
                 }
                 try intake.refuse()
+            } progress: { done, total in
+                terminal.show(RunProgress(stage: .load, done: done, total: total))
             }
         } else if notifications {
             var reader = try NotificationFileReader(notificationsAt: file, mapping: mapping)
@@ -188,6 +199,8 @@ package struct Import: Verb {
                     try intake.takeReceipt(line, in: invocation) { try add($0, given) }
                 }
                 try intake.refuse()
+            } progress: { done, total in
+                terminal.show(RunProgress(stage: .load, done: done, total: total))
             }
         } else {
             var reader = try SubscriptionFileReader(
@@ -199,6 +212,8 @@ package struct Import: Verb {
                     try intake.take(line, in: invocation) { try add($0, given) }
                 }
                 try intake.refuse()
+            } progress: { done, total in
+                terminal.show(RunProgress(stage: .load, done: done, total: total))
             }
         }
         try intake.log.finish()
@@ -221,6 +236,7 @@ struct ImportIntake {
     var log: BadLineLog
     let skipsBadRows: Bool
     let namesEmptyReceipts: Bool
+    private let terminal: ProgressLine
     /// Lines that were taken; of receipts, one may hold several subscriptions.
     private(set) var lines = 0
     /// Receipts that name no subscription.
@@ -230,11 +246,15 @@ struct ImportIntake {
     /// The fate of the rows.
     var counts = LoadCounts()
 
-    init(log: BadLineLog, skipsBadRows: Bool, namesEmptyReceipts: Bool) {
+    init(log: BadLineLog, skipsBadRows: Bool, namesEmptyReceipts: Bool, terminal: ProgressLine) {
         self.log = log
         self.skipsBadRows = skipsBadRows
         self.namesEmptyReceipts = namesEmptyReceipts
+        self.terminal = terminal
     }
+
+    /// How many lines are read between two looks at whether to show it.
+    private static let linesAtOnce = 1000
 
     /// Loads a line, or notes what is wrong with it.
     mutating func take<Row: Sendable>(
@@ -243,20 +263,28 @@ struct ImportIntake {
         _ add: (Row) throws -> LineOutcome
     ) throws {
         switch line {
-        case .bad(let bad): try log.note(bad, in: invocation)
+        case .bad(let bad): try note(bad, in: invocation)
         case .row(let row, let number):
             if let signed = (row as? any DatedRow)?.signedDate, signed.isAhead(of: invocation.now())
             {
                 let reason =
                     "signed_date \(signed.rfc3339) is in the future; Apple cannot have signed it yet"
-                return try log.note(BadLine(line: number, reason: reason), in: invocation)
+                return try note(BadLine(line: number, reason: reason), in: invocation)
             }
             switch try add(row) {
-            case .accepted, .repeated: lines += 1
-            case .duplicateKey:
-                try log.note(BadLine(line: number, reason: reason), in: invocation)
+            case .accepted, .repeated:
+                lines += 1
+                if lines % Self.linesAtOnce == 0 {
+                    terminal.show(RunProgress(stage: .file, done: lines))
+                }
+            case .duplicateKey: try note(BadLine(line: number, reason: reason), in: invocation)
             }
         }
+    }
+
+    private mutating func note(_ bad: BadLine, in invocation: Invocation) throws {
+        terminal.clear()
+        try log.note(bad, in: invocation)
     }
 
     /// Loads the subscriptions of a receipt; one that names none is said and counted.
@@ -270,6 +298,7 @@ struct ImportIntake {
                 emptyReceipts += 1
                 if namesEmptyReceipts, emptyReceipts <= BadLineLog.namedWhenRefusing {
                     let others = receipt.otherPurchases
+                    terminal.clear()
                     log.remark(
                         "names no subscription"
                             + (others > 0 ? ", only \(Self.purchases(others))" : ""),

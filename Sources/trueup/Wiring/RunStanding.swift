@@ -107,6 +107,9 @@ package struct RunStanding: Hashable, Sendable {
         case .read:
             progress.total.map { "read: \(progress.done) of about \($0) rows of your table" }
                 ?? "read: \(progress.done) rows of your table"
+        case .file: "file: \(progress.done) lines read"
+        case .load: "load: \(Self.share(of: progress)) lines compared with the table"
+        case .entitlements: "entitlements: \(Self.share(of: progress)) customers up to date"
         case .recover: "recover: \(progress.done) notifications read"
         case .walk:
             progress.total.map { "walk: \(progress.done) of \($0) rows asked" }

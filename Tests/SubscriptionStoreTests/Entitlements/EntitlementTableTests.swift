@@ -298,7 +298,9 @@ import Testing
             ]
         }
         try store.load(rows.reversed())
-        try await store.bringEntitlementsUpToDate()
+        var said: [[Int]] = []
+        try await store.bringEntitlementsUpToDate { said.append([$0, $1]) }
+        #expect(said.last == (isFirst ? [customers.count, customers.count] : nil))
         let expected = customers.enumerated().flatMap { place, customer in
             [
                 "\(customer): archive until \(8000 + place) of \(5000 + place)",
@@ -309,6 +311,9 @@ import Testing
         #expect(found.count == expected.count)
         // By bytes: Swift takes equivalent spellings for equal.
         #expect(Set(found.map { Array($0.utf8) }) == Set(expected.map { Array($0.utf8) }))
+        try database.execute("UPDATE subscriptions SET status = 2 WHERE customer_id = '7'")
+        try await store.bringEntitlementsUpToDate { said.append([$0, $1]) }
+        #expect(said.last == [1, 1])
         #expect(try notes(database).isEmpty)
     }
 

@@ -25,6 +25,23 @@ import Testing
         #expect(rows.last == full)
     }
 
+    @Test func `says how many lines it has compared, of new rows and of stored ones`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let rows = (0..<1200).map { subscription("\(10_000 + $0)") }
+        for lines in [rows, rows + [subscription("9")]] {
+            var said: [[Int]] = []
+            _ = try store.loadSubscriptions(
+                columns: [.status, .customerID],
+                partly: { add in for line in lines { _ = try add(line, nil) } },
+                progress: { said.append([$0, $1]) })
+            #expect(said.first == [0, lines.count])
+            #expect(said.last == [lines.count, lines.count])
+            #expect(said.map { $0[0] } == said.map { $0[0] }.sorted())
+            #expect(said.count > 2)
+        }
+    }
+
     @Test func `skips a line that is older than the stored row and counts it`() throws {
         let database = try TemporaryDatabase()
         let store = try database.open()

@@ -16,6 +16,9 @@ import trueup
         #expect(standing.millisecondsLeft == 70_000)
         standing.progress = RunProgress(stage: .recover, done: 7)
         #expect(standing.sentence == "recover: 7 notifications read, 4.0/s")
+        standing.progress = RunProgress(stage: .load, done: 300, total: 500)
+        #expect(
+            standing.sentence == "load: 300 of 500 lines compared with the table, 4.0/s, 50 s left")
         #expect(RunStanding().sentence == nil)
     }
 
