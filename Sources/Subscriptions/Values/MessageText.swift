@@ -1,3 +1,39 @@
+/// The pages that messages send a reader to, as the package installs them.
+///
+/// A message is read where no source is: "docs/backup.md" alone would name nothing there.
+package enum DocumentationPage {
+    package static let backup = place("backup.md")
+    package static let database = place("database.md")
+    package static let mysql = place("mysql.md")
+    package static let postgresql = place("postgresql.md")
+    package static let storePrograms = place("store-programs.md")
+
+    private static func place(_ name: String) -> String { "/usr/share/doc/trueup/docs/" + name }
+}
+
+/// A command as a person pastes it into a shell.
+package enum ShellCommand {
+    private static let plain = Set("-_./:=@%+,".unicodeScalars)
+
+    /// The words of a command, each quoted where a POSIX shell would read it as something else.
+    ///
+    /// - Parameter words: The program and its arguments.
+    /// - Returns: One line.
+    package static func text(_ words: [String]) -> String {
+        words.map(quoted).joined(separator: " ")
+    }
+
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.unicodeScalars.allSatisfy { scalar in
+            ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+                || ("0"..."9").contains(scalar) || plain.contains(scalar)
+        }
+        if isPlain, !word.isEmpty { return word }
+        let escaped = word.split(separator: "'", omittingEmptySubsequences: false)
+        return "'" + escaped.joined(separator: "'\\''") + "'"
+    }
+}
+
 /// Finds the known name that is closest to a misspelt one, for the suggestion in an error message.
 package enum NearestName {
     /// Longer names are not compared, which bounds the cost.
