@@ -18,7 +18,7 @@ package struct ReportAudit {
     ///   - trust: The trusted roots.
     ///   - anchors: Digests of manifests, or hashes of ledger entries, that must be in the chain.
     ///   - database: Reads the chains in the database, if these are to be checked as well.
-    /// - Throws: `.anchor` for an anchor that is no digest.
+    /// - Throws: `.anchor` for an anchor that is not a digest.
     package init(
         trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil
     ) throws(AuditFailure) {

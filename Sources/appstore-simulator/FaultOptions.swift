@@ -26,7 +26,7 @@ struct FaultOptions: ParsableArguments {
             throw ValidationError("--ocsp-port must be from 0 to 65535.")
         }
         guard ocspPort == 0 || ocsp != nil else {
-            throw ValidationError("--ocsp-port needs --ocsp: without it nobody listens there.")
+            throw ValidationError("--ocsp-port needs --ocsp: else nothing listens there.")
         }
     }
 }

@@ -6,7 +6,8 @@ struct ListeningOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The IP address that the listeners take; 0.0.0.0 for all of this machine's.",
-            discussion: "The control calls need no key: whoever reaches them rules the world.",
+            discussion:
+                "The control calls need no key: anyone who reaches them can change the world.",
             valueName: "address"))
     var bind = "127.0.0.1"
 

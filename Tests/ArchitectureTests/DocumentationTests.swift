@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `says to whoever is on call what to do on every exit status`() throws {
+    @Test func `says to the person on call what to do on every exit status`() throws {
         let page = try MarkdownPage("docs/on-call.md")
         let statuses = ExitStatus.allCases.sorted { $0.code < $1.code }
         let titles = statuses.map { "\($0.code): \($0.name)" }

@@ -90,7 +90,7 @@ import Testing
         #expect(!lines.contains(".. "), "\(lines)")
     }
 
-    @Test func `ends with the gravest failure and goes on after each`() throws {
+    @Test func `ends with the most severe failure and continues after each`() throws {
         let simulator = place.simulator
         try place.writeJob("broken", "max_duratoin: 4h")
         try FileManager.default.removeItem(

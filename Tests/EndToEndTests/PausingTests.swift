@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A run that somebody watches, pauses, throttles and lets go on from another terminal.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct `A run under somebody's eyes` {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct `A run that a person pauses and throttles` {
     private static let simulator = try? RunningSimulator([
         "--customers", "600", "--seed", "23", "--drift", "0",
     ])

@@ -96,7 +96,7 @@ import Testing
         #expect(try await refusal(options) == .chain)
     }
 
-    @Test func `refuses an intermediate that is no authority`() async throws {
+    @Test func `refuses an intermediate that is not an authority`() async throws {
         var options = TestSigningChain.Options()
         options.intermediateIsAuthority = false
         #expect(try await refusal(options) == .chain)

@@ -28,7 +28,7 @@ import Testing
         #expect(throws: JSONWebSignatureError.self) { try TrustedRoots(fingerprints: [text]) }
     }
 
-    @Test func `refuses a file that is no certificate`() {
+    @Test func `refuses a file that is not a certificate`() {
         for text in ["", "abc", "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n"] {
             let error = #expect(throws: JSONWebSignatureError.self) {
                 try TrustedRoots(fingerprints: [], certificateFiles: [Array(text.utf8)])

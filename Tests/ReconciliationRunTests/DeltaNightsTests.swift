@@ -32,7 +32,7 @@ import Testing
         #expect(world.store.report(ofRun: "run-3")?.totals.matched == 3)
     }
 
-    @Test func `find the same night what somebody wrote to our own table`() async throws {
+    @Test func `find the same night what another program wrote to the table`() async throws {
         let world = World(rows: 20)
         try await world.night("run-1", Self.delta())
         var row = try #require(world.store.rows[World.key(World.id(7))])
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `what nobody can mend stays in every report until it is mended`() async throws {
+    @Test func `what no run can fix stays in every report until it is fixed`() async throws {
         let world = World(rows: 4)
         // Somebody buys whom the company does not know.
         let stranger = World.stated(World.id(50))

@@ -6,7 +6,7 @@ import Testing
 
 /// Guards judge a night that asks few rows as they would judge one that asks all.
 @Suite struct `Guarded delta nights` {
-    @Test func `a lost day of notifications is no reason to stop`() async throws {
+    @Test func `a lost day of notifications does not stop the run`() async throws {
         let world = World(rows: 200)
         try await world.night("run-1", `Delta nights`.delta())
         // The company's endpoint was down: 10 of 200 rows changed, and all that is asked differs.

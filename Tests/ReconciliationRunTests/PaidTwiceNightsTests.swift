@@ -81,8 +81,7 @@ import Testing
         #expect(kinds(world, "run-3") == [.overlappingSubscriptions])
     }
 
-    @Test func `say nothing of family sharing, of another group or of nobody's rows`() async throws
-    {
+    @Test func `ignore family sharing, another group, and rows without a customer`() async throws {
         let ids = [World.id(0), World.id(1)]
         let worlds = [
             world(ids) { $0.transaction.inAppOwnershipType = "FAMILY_SHARED" },

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test
-    func `the shares of a night that goes on with a walk are of all that the walk has judged`()
+    func `the shares of a run that continues a walk are of all rows that the walk has checked`()
         async throws
     {
         func guarded(_ job: inout ReconciliationJob) { job.guards.minChanges = 1 }
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(5), 6, 23])
-    func `a night after a stopped one looks at everything anew, a retry does not`(
+    func `a night after a stopped one checks everything again, a retry does not`(
         hours: Int64
     ) async throws {
         let world = World(rows: 6)

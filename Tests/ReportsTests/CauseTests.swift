@@ -87,7 +87,7 @@ import Testing
             ))
     }
 
-    @Test func `are left out where nobody looked`() {
+    @Test func `are left out where nothing was examined`() {
         #expect(!text([]).contains("CAUSES"))
     }
 

@@ -2,7 +2,7 @@ import Reports
 import Subscriptions
 import Testing
 
-@Suite struct `What the summary says of the rows that nobody asked about` {
+@Suite struct `What the summary says of the rows that Apple was not asked about` {
     private func risk(_ sample: RunCoverage.Sample) -> String {
         var summary = Samples.summary()
         var coverage = RunCoverage(kind: .delta)

@@ -46,7 +46,8 @@ import Testing
                 """.replacingLineFeeds)
     }
 
-    @Test func `the CSV of a check goes on with what it would change, marked as planned`() throws {
+    @Test func `the CSV of a check continues with what it would change, marked as planned`() throws
+    {
         let place = try TemporaryFolder()
         var run = try Samples.run()
         run.corrections = []
@@ -129,7 +130,7 @@ import Testing
                 """.replacingLineFeeds)
     }
 
-    @Test func `purchases without a known owner name the customers for whom something speaks`()
+    @Test func `purchases without a known owner name the customers that evidence suggests`()
         throws
     {
         #expect(

@@ -24,7 +24,7 @@ import Testing
             Content.self, from: Data(try folder.text("2026-11-20/\(run)/manifest.json").utf8))
     }
 
-    @Test func `names the run, whom it trusted, and its totals`() throws {
+    @Test func `names the run, its trusted roots, and its totals`() throws {
         _ = try folder.report(context: Samples.rehearsal)
         let text = try folder.text("latest/manifest.json")
         let files = try #require(text.range(of: "  \"files\": ["))

@@ -79,7 +79,7 @@ import Testing
         #expect(!seal.sha256.isEmpty)
     }
 
-    @Test func `written anew by another program is edited, anything else is no plan`() throws {
+    @Test func `written again by another program is edited, anything else is not a plan`() throws {
         let (folder, text, _) = try written()
         let onOneLine = text.replacing("\n", with: "")
         for copy in [onOneLine, text.replacing(",", with: ",\n  ")] {

@@ -52,7 +52,7 @@ import Testing
         #expect(text.contains("transactions 60 inserted"))
     }
 
-    @Test func `shows what mends a finding before what fills, with the finding's column first`()
+    @Test func `shows what fixes a finding before what fills, with the finding's column first`()
         throws
     {
         var fill = Samples.update

@@ -77,7 +77,7 @@ import Testing
         #expect(try folder.text("reports/database.json").contains("../second.sqlite"))
     }
 
-    @Test func `is taken over once where an earlier version left no note`() throws {
+    @Test func `is adopted once where an earlier version left no note`() throws {
         _ = try folder.report()
         _ = try ReportFolderClaim.take(folder.path, for: second, holder: "x")
         #expect(throws: ReportError.self) {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `leaves a lock that nobody else can open`() throws {
+    @Test func `leaves a lock that no other user can open`() throws {
         _ = try take(first)
         let attributes = try FileManager.default.attributesOfItem(atPath: reports + "/.lock")
         #expect(attributes[.posixPermissions] as? Int == 0o600)

@@ -28,7 +28,7 @@ import Testing
         #expect(try folder.text("index.csv") == lines.map { $0 + "\r\n" }.joined())
     }
 
-    @Test func `is made anew from the manifests, in the order of their chain`() throws {
+    @Test func `is made again from the manifests, in the order of their chain`() throws {
         for runID in ["20261120T020000Z-000001", "20261120T010000Z-000002"] {
             _ = try folder.report(try Samples.run(runID))
         }

@@ -35,7 +35,7 @@ import Testing
             text.hasPrefix(found.headline + "\n\nNew findings:\n  8 access_missing (critical)\n"))
     }
 
-    @Test func `names the gravest kind first, and none where nothing is new`() {
+    @Test func `names the most severe kind first, and none where nothing is new`() {
         let several = message { summary in
             summary.findings = [
                 FindingCount(kind: .product, severity: .low, state: .new, findings: 9),

@@ -67,7 +67,7 @@ import Testing
                 "Busy (exit status 75): waiting for the quota would pass the deadline"))
     }
 
-    @Test func `a forecast of a part is no forecast of all`() {
+    @Test func `a forecast of a part is not taken for one of all`() {
         var summary = Samples.summary()
         var coverage = RunCoverage(kind: .delta)
         coverage.forecast = CallForecast(
@@ -80,7 +80,7 @@ import Testing
         #expect(!words(summary).contains("or more"))
     }
 
-    @Test func `a recovered notification is no correction`() throws {
+    @Test func `a recovered notification is not a correction`() throws {
         var run = try Samples.run()
         run.runSummary.findings = [
             FindingCount(

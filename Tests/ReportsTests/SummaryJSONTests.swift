@@ -145,7 +145,7 @@ import Testing
                 """)
     }
 
-    @Test func `states a narrowing and the run that it goes on from`() throws {
+    @Test func `states the filter and the run that it continues`() throws {
         var run = try Samples.run()
         run.runSummary = Situations.interrupted
         let folder = try TemporaryFolder()

@@ -112,7 +112,7 @@ import Testing
                 """), "\(text)")
     }
 
-    @Test func `of an empty table counts what Apple's history shows that nobody holds`() {
+    @Test func `of an empty table counts what Apple's history shows and no row holds`() {
         let summary = Situations.run([.empty, .findings]) {
             $0.findings = [
                 FindingCount(kind: .missingLocally, severity: .critical, state: .new, findings: 37),

@@ -34,7 +34,7 @@ import Testing
         #expect(read.rows.map(\.status) == [1, 2])
     }
 
-    @Test func `may take the place of one of ours that is ignored`() throws {
+    @Test func `may take the place of one of trueup's that is ignored`() throws {
         let read = try read(
             "original_transaction_id,status,apple_status\n11,active,1\n",
             ["status": nil, "apple_status": "status"])

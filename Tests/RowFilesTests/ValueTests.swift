@@ -17,7 +17,7 @@ import Testing
         ("123456789012345678901", "longer than 20 digits"), ("", "is empty"),
         ("\"\"", "is empty"), ("1_000", "not a number"), ("0x1F", "not a number"),
     ])
-    func `that is no id is bad with the reason`(id: String, reason: String) throws {
+    func `that is not an id is bad with the reason`(id: String, reason: String) throws {
         let read = try readSubscriptions("original_transaction_id\n\(id)\n")
         #expect(read.rows.isEmpty)
         #expect(read.bad.first?.reason.contains(reason) == true, "\(read.bad)")

@@ -63,7 +63,7 @@ struct WorldPage {
             html.element("h2", "Last requests")
             html.table(
                 ["time", "environment", "request", "status", "faults"], rows: requestRows,
-                none: "Nobody has asked yet.")
+                none: "No call has been made yet.")
         }
         body.element("section") { html in
             html.element("h2", "Last notifications")

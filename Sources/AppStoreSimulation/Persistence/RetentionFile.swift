@@ -28,7 +28,7 @@ struct RetentionFile: Sendable {
             throw .cannotRead(
                 path: path,
                 reason: "it is not what --keep wrote; take another --folder, or remove this file: "
-                    + "images, messages and defaults of retention messaging then begin anew")
+                    + "images, messages and defaults of retention messaging then start empty")
         }
         return contents.settings
     }

@@ -90,7 +90,7 @@ struct RealtimeAnswer: Decodable {
         }
         guard let text = option.messageIdentifier,
             let id = UUID(uuidString: text)?.uuidString.lowercased()
-        else { throw Refusal(reason: "The answer's messageIdentifier is no UUID.") }
+        else { throw Refusal(reason: "The answer's messageIdentifier is not a UUID.") }
         if let objection = content.objection(toShowing: id) {
             throw Refusal(reason: objection.message)
         }

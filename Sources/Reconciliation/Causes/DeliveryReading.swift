@@ -119,7 +119,7 @@ struct DeliveryReading: Hashable {
 /// Apple documents for each. There are none for kinds that no notification could have prevented.
 struct ExpectedNotification: Hashable {
     private var types: Set<String> = []
-    /// Types that fit only with these subtypes; `""` stands for no subtype.
+    /// Types that fit only with these subtypes; `""` means no subtype.
     private var narrow: [String: Set<String>] = [:]
 
     init(of finding: Finding) {

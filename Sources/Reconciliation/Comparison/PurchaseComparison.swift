@@ -77,7 +77,7 @@ final class PurchaseComparison: Sendable {
 
     /// The columns of a refund that differ.
     ///
-    /// Where both sides state a refund, an empty column says that it is not known, and is no difference.
+    /// Where both sides state a refund, an empty column says that it is not known: no difference.
     var refundDifferences: [TransactionField] {
         guard let stored else { return [] }
         let isRefundedOnBoth = stored.revocationDate != nil && signed.revocationDate != nil

@@ -43,7 +43,7 @@ struct CustomerAnswer: Sendable {
     /// The period of an id's newest transaction, where several transactions represent it.
     func period(of id: String) -> SharedPeriod? { periods[id] }
 
-    /// One statement for each shared period, with the transaction that stands for it, next to those
+    /// One statement for each shared period, with the transaction that represents it, next to those
     /// of other subscriptions.
     ///
     /// The status comes from the entry that shows this transaction, if one does.

@@ -34,7 +34,7 @@ struct OutcomeDraft: Sendable {
 
     init(key: SubscriptionKey) { self.key = key }
 
-    /// The draft of a one-time purchase, which is no row of the table of subscriptions.
+    /// The draft of a one-time purchase, which is not a row of the table of subscriptions.
     init(of purchase: PurchaseComparison) {
         key = purchase.purchase
         self.purchase = purchase
@@ -274,7 +274,7 @@ extension OutcomeDraft {
         } else if mayWrite, let comparison {
             let correctable = kept.filter { isCorrectable($0, policy: policy) }
             if let correction = correction(
-                of: comparison, mending: correctable, policy: policy)
+                of: comparison, fixing: correctable, policy: policy)
             {
                 outcome.corrections.append(correction)
                 payloads += [
@@ -392,7 +392,7 @@ extension OutcomeDraft {
     /// columns, and columns of findings that this run leaves out. A run that is limited to some
     /// kinds fills nothing, because a fill belongs to no kind.
     private func correction(
-        of comparison: Comparison, mending correctable: [Difference], policy: Policy
+        of comparison: Comparison, fixing correctable: [Difference], policy: Policy
     ) -> PlannedCorrection? {
         let onlyFills = correctable.isEmpty
         guard !onlyFills || policy.onlyKinds == nil else { return nil }

@@ -177,14 +177,14 @@ protocol WriteVeto: Sendable {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String?
 }
 
-/// Stands in plans as the rule of a first fill of a row or of its periods, which has no finding.
+/// Named in plans as the rule of a first fill of a row or of its periods, which has no finding.
 enum FirstFill: Rule {
     static let version = 1
 
     static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
 }
 
-/// Stands in plans as the rule of filling in single empty columns of a known row or period, which
+/// Named in plans as the rule of filling in single empty columns of a known row or period, which
 /// has no finding.
 enum ColumnFill: Rule {
     static let version = 1

@@ -80,7 +80,7 @@ package struct SurveyedPlan: Hashable, Sendable {
     /// Returns the same objection for the rows that were checked without a sign of a change, in
     /// words; `nil` where the share is not exceeded, or every row was checked.
     ///
-    /// These rows stand for those which were not checked.
+    /// These rows represent those which were not checked.
     func routine(passes share: Double, by rows: Int) -> String? {
         guard share < 1, let routine = totals.routine, Double(rows) > share * Double(routine.judged)
         else { return nil }
@@ -152,7 +152,7 @@ struct ChangeCountGuard: PlanGuard {
 ///
 /// Where only due rows were checked, two shares are held against the limit: that of the whole
 /// table, because most due rows are due because something has changed; and that of the rows which
-/// were checked without a sign of a change, because they stand for the rest of the table.
+/// were checked without a sign of a change, because they represent the rest of the table.
 ///
 /// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
 /// limit, because a first fill also inserts rows that are not in scope yet.
@@ -182,7 +182,7 @@ struct ChangeShareGuard: PlanGuard {
 ///
 /// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
 /// and not a change of so many customers. Where only due rows were checked, the shares are those of
-/// `max_change_share`. `min_changes` exempts small plans; a share of 1 is no limit.
+/// `max_change_share`. `min_changes` exempts small plans; a share of 1 means no limit.
 struct DirectionGuard: PlanGuard {
     let name = GuardName.maxSameDirectionShare
 

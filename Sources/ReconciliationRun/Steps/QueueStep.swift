@@ -84,7 +84,7 @@ struct QueueStep: QuestionSource {
     }
 }
 
-/// Finds out, among all rows, about whom Apple must be asked in this run.
+/// Finds the rows that this run must ask Apple about.
 struct ScheduleStep {
     let context: RunContext
     let settings: DeltaSettings

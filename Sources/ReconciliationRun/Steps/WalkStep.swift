@@ -38,7 +38,7 @@ struct WalkStep: QuestionSource {
         var questions = try await QuestionSorting(context: context).page(
             of: chosen.map { QuestionPage.Item(key: $0.row.key, row: $0, reason: .round) })
         questions.walkedThrough = position
-        // Rows that are left out are no questions, in the forecast too.
+        // Rows that are left out cause no questions, in the forecast too.
         questions.rows = chosen.count - questions.settled.count
         return questions
     }

@@ -35,7 +35,7 @@ enum PackedMembers {
         return member
     }
 
-    /// The size of a member by its header; `nil` where the bytes are no header of trueup's.
+    /// The size of a member by its header; `nil` where the bytes are not a header of trueup's.
     static func size(byHeader header: [UInt8]) -> Int? {
         guard header.count >= headerBytes, header[0] == 0x1F, header[1] == 0x8B, header[2] == 8,
             header[3] == 4, header[10] == 8, header[11] == 0,

@@ -48,7 +48,7 @@ package struct RunMessage: Hashable, Sendable {
     /// - Parameters:
     ///   - summary: Of the report.
     ///   - reportPath: The run's folder.
-    ///   - link: Where a browser finds reports; `{run}`, `{day}` and `{job}` stand for the run's.
+    ///   - link: Where a browser finds reports; `{run}`, `{day}` and `{job}` are replaced by the run's.
     package init(_ summary: RunSummary, reportPath: String, link: String?) {
         status = summary.conclusion.exitStatus
         job = summary.header.job

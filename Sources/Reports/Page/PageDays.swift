@@ -387,7 +387,7 @@ extension EarlierRun {
         return [.ok, .findings, .incomplete, .guarded, .empty, .stale].contains(exitStatus)
     }
 
-    /// Of several runs of a day a whole one stands for it, otherwise one that came to its end.
+    /// Of several runs of a day a whole one represents it, otherwise one that came to its end.
     fileprivate var weight: Int { isWhole ? 2 : exitStatus != nil ? 1 : 0 }
 }
 

@@ -109,7 +109,7 @@ struct PageOpening {
         return sentences
     }
 
-    /// A notification that was recovered is no row that was written.
+    /// A notification that was recovered is not a row that was written.
     private var resolved: String {
         let recovered = summary.findings.filter {
             $0.state == .corrected && [.notificationMissed, .notificationLost].contains($0.kind)
@@ -205,7 +205,7 @@ struct PageOpening {
             ("findings open", open.grouped, "\(new.grouped) of them new"),
             ("not checked", totals.undecidedCount.grouped, "never counted as a match"),
         ]
-        // Nobody asked for these to be left out, so the run is incomplete by them as well.
+        // No option left these out, so they also make the run incomplete.
         if let unconfigured = totals.excluded[.appNotConfigured], unconfigured > 0 {
             figures.append(("of no configured app", unconfigured.grouped, "never checked"))
         }

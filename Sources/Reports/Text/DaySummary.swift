@@ -54,7 +54,8 @@ package struct DaySummary: Sendable {
     package var lines: [String] {
         let headline =
             "\(day) (UTC): \(runs.count.of("run"))"
-            + (gravest.map { ", the most severe end is \($0.name) (exit status \($0.code))" } ?? "")
+            + (mostSevere.map { ", the most severe end is \($0.name) (exit status \($0.code))" }
+                ?? "")
             + (killed > 0 ? ", \(killed.grouped) killed" : "") + "."
             + (gap.map { " " + $0 } ?? "")
         let blocks =
@@ -76,7 +77,7 @@ package struct DaySummary: Sendable {
         [
             "corrections_applied": .integer(sum { $0.corrected }),
             "date": .string(day),
-            "exit_status": gravest.map { .integer(Int64($0.code)) } ?? .null,
+            "exit_status": mostSevere.map { .integer(Int64($0.code)) } ?? .null,
             "findings_new": .integer(sum { $0.new }),
             "findings_open": .integer(sum { $0.open }),
             "runs": .array(runs.map(\.json)),
@@ -85,7 +86,7 @@ package struct DaySummary: Sendable {
     }
 
     /// The exit status that decides, of all runs that ended.
-    private var gravest: ExitStatus? {
+    private var mostSevere: ExitStatus? {
         let ends = runs.compactMap(\.listing.exitStatus)
         return ends.isEmpty ? nil : .decisive(of: ends)
     }

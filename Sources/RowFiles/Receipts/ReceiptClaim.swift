@@ -243,7 +243,7 @@ enum ASCIIPropertyList {
             var content: [UInt8] = []
             if take("\"") {
                 while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-                    // What is escaped stands for itself: no value that is read needs more.
+                    // An escaped character is taken as it is: no value that is read needs more.
                     guard byte == UInt8(ascii: "\\") else {
                         content.append(byte)
                         continue

@@ -222,7 +222,7 @@ struct QueueUpdate: Sendable {
                     WHERE (p.verdict IN (\(VerdictCode.match.rawValue),
                                 \(VerdictCode.discrepancy.rawValue),
                                 \(VerdictCode.inserted.rawValue))
-                            -- Nobody is asked about it in any later run either.
+                            -- No later run asks Apple about it either.
                             OR p.verdict = \(VerdictCode.excluded.rawValue)
                                 AND p.reason = '\(ExclusionReason.seatMember.rawValue)'
                             -- A subscription without a row: it was answered, or the row is gone.

@@ -177,7 +177,7 @@ struct StoredSubscriptions {
     /// More other rows than these are not listed: they make nothing clearer.
     private static let duplicatesListed = 20
 
-    /// Apple's line items are numbers; `0`, a dash or a word stand for one that is not known, and
+    /// Apple's line items are numbers; `0`, a dash or a word mean that it is not known, and
     /// may do so in every row.
     private static func isLineItem(_ column: String) -> String { "\(column) GLOB '*[1-9]*'" }
 
@@ -524,7 +524,7 @@ extension LocalTransaction {
     ) throws -> [LocalTransaction] {
         let statement = try db.cachedStatement(
             sql: "SELECT \(columns(of: .purchases)) FROM purchases AS t WHERE \(condition)")
-        // At the cursor, where bytes that are no text are still seen.
+        // At the cursor, where bytes that are not text are still seen.
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         var found: [LocalTransaction] = []
         while let row = try rows.next() { found.append(LocalTransaction(row, of: .purchases)) }

@@ -171,9 +171,9 @@ struct PlanCount {
         let row = try Row.fetchOne(
             db,
             sql: """
-                SELECT count(*), ifnull(sum(mends = 0), 0) FROM (
+                SELECT count(*), ifnull(sum(fixes = 0), 0) FROM (
                     SELECT max(CASE WHEN target IN ('update', 'update_period') AND undo_of IS NULL
-                        THEN kinds <> '' END) AS mends
+                        THEN kinds <> '' END) AS fixes
                     FROM trueup_pass_corrections
                     WHERE pass_id = ? AND superseded_by IS NULL
                         AND fate IN ('planned', 'applied')
@@ -348,7 +348,7 @@ struct PlanStaging {
         let id = try staging.store(correction)
         try staging.noteRow(of: correction)
         if try isWritten(correction) { try staging.note(.applied, ofCorrection: id) }
-        // Taken up before, and found moved: what is left to be told of it was decided then.
+        // Adopted before, and found changed: what is left to be told of it was decided then.
         guard try fate(ofCorrection: id) != .stale else { return }
         try copyFindings(fixedBy: number, in: origin, as: id, outcome: correction.subscription)
     }

@@ -110,7 +110,7 @@ package struct LiveRun: Hashable, Sendable {
 }
 
 extension LiveRun {
-    /// `nil` for what is no such object.
+    /// `nil` for anything else.
     init?(members: [String: Any]) {
         guard let holder = members["holder"] as? String, let since = Self.time(members["since"]),
             let process = members["process"] as? Int, let runID = members["run_id"] as? String,

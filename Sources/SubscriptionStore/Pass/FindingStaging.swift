@@ -33,7 +33,7 @@ struct FindingStaging {
             finding.direction.rawValue, finding.amount, finding.currency, finding.cause,
             finding.evidence?.hexadecimal, finding.action.rawValue,
             finding.changedAt?.unixMilliseconds, finding.askedBecause?.rawValue,
-            Self.mending(finding, among: corrections),
+            Self.fixing(finding, among: corrections),
         ]
         // What the checkpoint states itself takes the place of what it repeats.
         try db.cachedStatement(
@@ -53,7 +53,7 @@ struct FindingStaging {
     }
 
     /// The correction that resolves a finding: same kind, and for a period the same transaction.
-    private static func mending(
+    private static func fixing(
         _ finding: Finding, among corrections: [(correction: PlannedCorrection, id: Int64)]
     ) -> Int64? {
         let naming = corrections.filter { $0.correction.kinds.contains(finding.kind) }
@@ -278,7 +278,7 @@ struct CorrectionStaging {
     func noteRow(of correction: PlannedCorrection) throws {
         var verdict = correction.kinds.isEmpty ? VerdictCode.match : .discrepancy
         if case .insert = correction.target { verdict = .noted }
-        // A purchase is no row of the table of subscriptions.
+        // A purchase is not a row of the table of subscriptions.
         if case .purchase = correction.changes { verdict = .noted }
         try db.cachedStatement(
             sql: """

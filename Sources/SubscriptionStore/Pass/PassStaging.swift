@@ -38,7 +38,7 @@ struct PassStaging {
         for outcome in batch.outcomes where try stage(outcome, batch.replaces, mayKnowAbsences) {
             if !batch.asksAgain.isEmpty { settled.insert(outcome.key) }
         }
-        // Only now: within a batch, the row that stands for another may come after it.
+        // Only now: within a batch, the row that represents another may come after it.
         for outcome in batch.outcomes { try refuseSecondRow(outcome) }
         for key in batch.asksAgain where settled.contains(key) { try markToAskAgain(key) }
         for (key, mark) in batch.historyMarks { try note(mark, of: key) }

@@ -283,7 +283,7 @@ struct RunFindings: Sendable {
                 SELECT ?, f.finding_seq,
                     CASE WHEN c.fate = 'applied'
                             OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
-                        -- Mended by a correction, or by the company.
+                        -- Fixed by a correction, or by the company.
                         WHEN h.corrected_by IS NOT NULL OR h.state = 'resolved' THEN 'recurring'
                         WHEN h.finding_id IS NOT NULL AND NOT \(UnpublishedFindings.wasUnpublished) THEN 'open'
                         ELSE 'new' END,

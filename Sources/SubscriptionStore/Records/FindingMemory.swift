@@ -311,7 +311,7 @@ extension FindingExamination {
         case .match, .discrepancy, .excluded:
             row = .checked(depth.flatMap(ExaminationDepth.init) ?? .nothing)
         case .inserted: row = .inserted
-        // A one-time purchase is no row in scope, and is checked all the same.
+        // A one-time purchase is not a row in scope, but it is checked.
         case .noted:
             let depth = depth.flatMap(ExaminationDepth.init) ?? .nothing
             row = depth == .nothing ? nil : .checked(depth)

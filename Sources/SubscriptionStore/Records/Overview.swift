@@ -83,7 +83,7 @@ extension SQLiteStore {
     /// or for the same ones.
     ///
     /// - Parameters:
-    ///   - run: One that leaves out nothing of its apps; a check by hand is no run of a job that
+    ///   - run: One that leaves out nothing of its apps; a check by hand is not a run of a job that
     ///     writes.
     ///   - mayBeEmpty: Whether a run counts that had no row to judge, as of a job without a walk.
     /// - Returns: `nil` before the first.

@@ -19,7 +19,7 @@ extension Row {
         case .double(let number): return String(number)
         case .blob(let bytes): return ShownBytes.text(ofBlob: bytes)
         case .string(let text):
-            // U+FFFD stands for what was repaired; its first byte is rare enough to look closer.
+            // U+FFFD replaces what was repaired; its first byte is rare enough to look closer.
             guard !stored.isPlainText, text.utf8.contains(0xEF) else { return text }
             let shown = try? withUnsafeData(atIndex: index) { bytes in
                 bytes.map { ShownBytes.text(ofText: $0) }

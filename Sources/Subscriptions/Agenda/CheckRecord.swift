@@ -62,8 +62,8 @@ package struct ScheduledRow: Hashable, Sendable {
 /// 64 bits over the columns of a row that are compared, by which a later run notices that another
 /// program wrote to it.
 ///
-/// FNV-1a: it tells accidental changes apart and is no defence against a forger, who could write
-/// the digest as well.
+/// FNV-1a: it tells accidental changes apart and does not stop a forger, who could write the
+/// digest as well.
 package struct ValuesDigest: Hashable, Sendable {
     package private(set) var bits: UInt64 = 0xcbf2_9ce4_8422_2325
 

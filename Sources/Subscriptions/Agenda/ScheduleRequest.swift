@@ -174,7 +174,7 @@ package struct PaidNeighbour: Hashable, Sendable {
 
     /// Of how many paid subscriptions of one `customer_id` pairs are made.
     ///
-    /// More of them are under a name for nobody, such as `guest`.
+    /// More of them have a name that is not a customer's, such as `guest`.
     package static let most = 16
 
     package init(originalTransactionID: String, group: String, clock: Timestamp?) {

@@ -31,7 +31,7 @@ package struct BusinessEvent: Hashable, Sendable {
 
     /// Reads the event out of a verified notification and the signed parts inside.
     ///
-    /// `nil` for what is no such event, and for subscriptions without a payment: members of a
+    /// `nil` for any other event, and for subscriptions without a payment: members of a
     /// family, and assigned seats, have notifications of their own next to the purchaser's.
     ///
     /// - Parameters:
@@ -55,7 +55,7 @@ package struct BusinessEvent: Hashable, Sendable {
         _ type: String, _ subtype: String?, isFree: Bool
     ) -> BusinessEventKind? {
         switch (type, subtype) {
-        // Seats of a subscription that continues: a refund of some is no refund of it.
+        // Seats of a subscription that continues: a refund of some does not refund it.
         case (_, "SEATS"), (_, "INCREASE_QUANTITY"), (_, "DECREASE_QUANTITY"): nil
         case ("SUBSCRIBED", "RESUBSCRIBE"): .resubscription
         case ("SUBSCRIBED", _): isFree ? .trial : .purchase

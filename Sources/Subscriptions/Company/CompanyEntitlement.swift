@@ -95,7 +95,7 @@ package struct CompanyEntitlement: Hashable, Sendable {
         time.map { String($0.unixMilliseconds) }
     }
 
-    /// A time in the text; `.some(nil)` for NULL, and `nil` for what is no number.
+    /// A time in the text; `.some(nil)` for NULL, and `nil` for anything but a number.
     private static func time(_ text: String?) -> Timestamp?? {
         guard let text else { return .some(nil) }
         return Int64(text).map { .some(Timestamp(unixMilliseconds: $0)) }

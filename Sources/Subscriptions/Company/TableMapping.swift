@@ -299,7 +299,7 @@ extension TableMapping {
     }
 
     /// The value that will be read again where this one is written: seconds lose the milliseconds,
-    /// and one word may stand for several of Apple's numbers.
+    /// and one word may mean several of Apple's numbers.
     package func kept(_ value: FieldValue, in field: MappedField) -> FieldValue {
         guard case .column(_, let form) = columns[field] else { return value }
         switch literal(value, in: field) {

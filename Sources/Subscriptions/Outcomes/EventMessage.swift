@@ -186,7 +186,7 @@ package enum BillingEvent: String, Hashable, Sendable, CaseIterable {
     case firstFill = "first_fill"
 
     /// The events that are delivered unless the settings say otherwise: all but first fills, which
-    /// a backfill makes of every row and which are no news.
+    /// a backfill makes of every row and which are not news.
     package static let deliveredByDefault = Set(allCases).subtracting([.firstFill])
 }
 

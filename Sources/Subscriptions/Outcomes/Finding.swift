@@ -74,7 +74,7 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
 /// The reason why a correction that a finding asks for is not written: texts for the finding's
 /// `cause`, shared by the check and the store, which may learn of it later.
 package enum VetoCause {
-    /// Another row stands for the subscription.
+    /// Another row represents the subscription.
     package static let aliasRow = "a row is stored under one of its later transaction ids"
 
     /// The row gives access that Apple ended, and the subscription that gives access instead is not

@@ -104,8 +104,8 @@ package struct Verify: Verb {
 
     /// The settings, as far as they count.
     ///
-    /// With a folder given, only those that `--config` names do: a `trueup.yaml` that lies where
-    /// somebody is, or that an environment variable names, may come with the very reports that are
+    /// With a folder given, only those that `--config` names do: a `trueup.yaml` in the
+    /// current folder, or one that an environment variable names, may come with the very reports that are
     /// to be checked, and would have them vouch for their own root.
     private func settings(_ invocation: Invocation) throws -> Settings? {
         guard directory == nil || common.config != nil else { return nil }
@@ -289,7 +289,7 @@ struct VerifyReport {
                 + "finding, undecided.csv, not_found.csv; README.txt of the newest run lists it all"
         )
         if let newest = result.newest, let digest = newest.manifestDigest {
-            // What stands for the head of an empty ledger is in every chain and proves nothing.
+            // The head of an empty ledger is in every chain and proves nothing.
             let head = newest.ledgerHead.flatMap { $0 == LedgerEntry.firstPreviousHash ? nil : $0 }
             lines += [
                 "Keep these in another place: then nothing up to \(PlainText.of(newest.runID)) can be removed",

@@ -206,7 +206,7 @@ struct ProtectedFile {
     }
 }
 
-/// As whom a process reads: its user, and every group that it is in.
+/// The user of a process, and every group that it is in.
 package struct ProcessIdentity: Hashable, Sendable {
     package var user: UInt32
     package var groups: Set<UInt32>

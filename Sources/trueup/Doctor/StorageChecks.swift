@@ -415,7 +415,7 @@ enum FileSystemFacts {
         return unsafe String(cString: resolved)
     }
 
-    /// Whether something is there that is no file.
+    /// Whether something other than a file is there.
     static func isNoFile(_ path: String) -> Bool {
         var facts = stat()
         return unsafe stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG

@@ -26,7 +26,7 @@ enum Inspection {
         self = .payload(await inspector.inspect(text, as: kind), isAlone: kind != nil)
     }
 
-    /// Nothing can be checked with a root that is no certificate.
+    /// Nothing can be checked with a root that is not a certificate.
     init(refused error: JSONWebSignatureError, kind: PayloadKind?) {
         let detail = "nothing is trusted: \(error.detail)"
         self = .payload(
@@ -121,7 +121,7 @@ enum InspectionJSON {
             let places = Dictionary(
                 answer.parts.enumerated().map { ($1.path, $0) },
                 uniquingKeysWith: { first, _ in first })
-            // Nobody signed this part; the JWS in it are in `layers`.
+            // This part is not signed; the JWS in it are in `layers`.
             members.append(
                 (
                     "unsigned",

@@ -28,7 +28,7 @@ struct RunMessenger {
         self.invocation = invocation
     }
 
-    /// Whether anybody is told of a run that needs somebody, or nobody.
+    /// Whether a run that needs attention, or one that does not, sends a message.
     private func isSent(isWell: Bool) -> Bool {
         switch settings.occasion {
         case .problems: !isWell

@@ -22,7 +22,7 @@ import Testing
         #expect(rate.perSecond(at: .seconds(6000)) == 40)
     }
 
-    @Test func `goes on where an earlier process left it`() {
+    @Test func `continues where an earlier process left it`() {
         let rate = AdaptiveRate(
             configuredPerSecond: 40, share: 0.5, resumption: .seconds(-300))
         #expect(rate.perSecond(at: .zero) == 30)

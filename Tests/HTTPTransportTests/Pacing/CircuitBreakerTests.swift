@@ -49,7 +49,7 @@ import Testing
         #expect(breaker.requestWasWanted(at: .zero) == .wait(until: CircuitBreaker.firstPause))
     }
 
-    @Test func `the time for which people held the run is no part of the wait`() {
+    @Test func `the time for which people paused the run is not part of the wait`() {
         var breaker = waiting()
         let hour: Duration = .seconds(3600)
         breaker.wasHeld(for: hour)
@@ -78,7 +78,7 @@ import Testing
         #expect(breaker.isClosed)
     }
 
-    @Test func `closes on an answer, and says so only where somebody had to wait`() {
+    @Test func `closes on an answer, and says so only where a call had to wait`() {
         var doubtful = opened()
         #expect(doubtful.requestWasWanted(at: .zero) == .probe)
         #expect(doubtful.answerCame() == nil)

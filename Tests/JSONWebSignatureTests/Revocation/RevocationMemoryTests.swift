@@ -95,7 +95,7 @@ struct `Memory of revocation` {
         #expect(fixture.asked.count == 2)
     }
 
-    @Test func `a falsified cache costs a request and convinces nobody`() async throws {
+    @Test func `a falsified cache costs a request and is not believed`() async throws {
         let fixture = try RevocationFixture()
         fixture.answer { $0.status = .revoked }
         _ = try await fixture.verifier(.hard, isKeeping: true).refusal(of: fixture.payload())

@@ -122,7 +122,7 @@ struct `Verdicts on revocation` {
         #expect(try await fixture.verifier(.soft).refusal(of: fixture.payload()) == nil)
     }
 
-    @Test func `a certificate that names no responder is undetermined, and nobody is asked`()
+    @Test func `a certificate that names no responder is undetermined, and no call is made`()
         async throws
     {
         var options = TestSigningChain.Options()
@@ -147,7 +147,7 @@ struct `Verdicts on revocation` {
         #expect(fixture.asked.isEmpty)
     }
 
-    @Test func `nobody is asked about a payload that is refused anyway`() async throws {
+    @Test func `no call is made about a payload that is refused anyway`() async throws {
         let fixture = try RevocationFixture()
         fixture.answer()
         let verifier = try fixture.verifier(.hard)

@@ -151,7 +151,7 @@
             #expect(row.values[.autoRenewProductID] == .null)
         }
 
-        @Test func `does not wait for a table that somebody has locked`() throws {
+        @Test func `does not wait for a table that another session has locked`() throws {
             var limits = MySQLLimits()
             limits.lockSeconds = 1
             limits.attempts = 2
@@ -165,14 +165,14 @@
             #expect(try live.company.rows(after: nil, limit: 10).rows.count == 10)
         }
 
-        @Test func `goes on over a new session after the server ended the old one`() throws {
+        @Test func `continues over a new session after the server ended the old one`() throws {
             let live = try LiveCompany()
             #expect(try live.company.rows(after: nil, limit: 1).rows.count == 1)
             try live.killSessions()
             #expect(try live.company.rows(after: nil, limit: 1).rows.count == 1)
         }
 
-        @Test func `ends where nobody answers`() throws {
+        @Test func `ends where no server answers`() throws {
             let company = MySQLCompany(
                 try .libmariadb(MySQLAddress(url: "mysql://u@%2Fnowhere/x")),
                 mapping: LiveCompany.mapping)

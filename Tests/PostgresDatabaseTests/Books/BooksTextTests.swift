@@ -72,7 +72,7 @@ import Testing
         ["a"], ["a", "x", nil, nil], ["a", "1", "x", nil], ["a", "1", "1", "\\x0"],
         ["a", "1", "1", "\\xzz"],
     ])
-    func `that somebody else wrote are not guessed at`(texts: [String?]) {
+    func `that another program wrote are not guessed at`(texts: [String?]) {
         #expect(BooksText(table: Self.table("trueup_x")).row(texts) == nil)
     }
 

@@ -48,7 +48,7 @@ import Testing
                 == ["BEGIN", "SELECT", "UPDATE", "SELECT", "INSERT", "COMMIT"])
     }
 
-    @Test func `goes on where one change is refused`() throws {
+    @Test func `continues where one change is refused`() throws {
         let server = ObligingServer()
         let session = ScriptedSession { sql, before throws(ServerFailure) in
             // The second UPDATE of the same text is that of the second row.
@@ -75,7 +75,7 @@ import Testing
         "55000", "0A000", "XX000", "42P01", "42883", "428C9", "25006", "38000", "HV000", "TU001",
         "72000", "08001", "28000", "57P03", "P0001", "23505", "22012",
     ])
-    func `goes on where a trigger says no, in whatever way`(state: String) throws {
+    func `continues where a trigger refuses, in whatever way`(state: String) throws {
         let server = ObligingServer()
         let session = ScriptedSession { sql, before throws(ServerFailure) in
             if sql.hasPrefix("UPDATE"), before == 0 { throw ScriptedSession.failure(state) }
@@ -168,7 +168,7 @@ import Testing
         #expect(session.asked.count == 1)
     }
 
-    @Test func `has an unknown end where nobody can be asked after a COMMIT without an answer`()
+    @Test func `has an unknown end where no server can be asked after a COMMIT without an answer`()
         throws
     {
         let server = ObligingServer()

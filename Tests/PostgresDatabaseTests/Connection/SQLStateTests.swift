@@ -30,7 +30,7 @@ import Testing
         ("FATAL:  unsupported startup parameter in options: geqo", "PGOPTIONS"),
         ("transaction blocks not allowed in statement pooling mode", "pool_mode = transaction"),
     ])
-    func `of PgBouncer that no repetition mends says what to change`(
+    func `of PgBouncer that no repetition fixes says what to change`(
         words: String, advice: String
     ) throws {
         let address = try PostgresAddress(url: "postgres://localhost/x")
@@ -48,7 +48,7 @@ import Testing
         #expect(!other.description.contains("PgBouncer"))
     }
 
-    @Test func `that ended the session is that nobody answers`() throws {
+    @Test func `that ended the session means that no server answers`() throws {
         #expect(try status("XX000", endsSession: true) == .unavailable)
     }
 

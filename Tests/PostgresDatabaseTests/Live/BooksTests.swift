@@ -63,7 +63,7 @@
             }
         }
 
-        @Test func `are none before somebody makes them`() throws {
+        @Test func `are none before they are made`() throws {
             #expect(try books().state() == nil)
         }
 

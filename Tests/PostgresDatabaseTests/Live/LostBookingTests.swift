@@ -27,7 +27,7 @@
             #expect(try Int(live.text("SELECT sum(calls) FROM trueup.calls") ?? "") ?? 0 >= 10)
         }
 
-        @Test func `cannot be booked where nobody answers`() throws {
+        @Test func `cannot be booked where no server answers`() throws {
             let address = try PostgresAddress(url: "postgres://trueup@%2Fnowhere/none")
             let calls = SharedCalls(try .libpq(address))
             #expect {

@@ -82,7 +82,7 @@
             #expect(try LiveCompany().company.apps(besides: [mine]).isEmpty)
         }
 
-        @Test func `does not wait for a table that somebody has locked`() throws {
+        @Test func `does not wait for a table that another session has locked`() throws {
             var limits = SessionLimits()
             limits.lockMilliseconds = 100
             let live = try LiveCompany(limits: limits)
@@ -94,7 +94,7 @@
             #expect(try live.company.rows(after: nil, limit: 10).rows.count == 10)
         }
 
-        @Test func `goes on over a new session after the server ended the old one`() throws {
+        @Test func `continues over a new session after the server ended the old one`() throws {
             let live = try LiveCompany()
             #expect(try live.company.rows(after: nil, limit: 1).rows.count == 1)
             _ = try live.service.script(
@@ -105,7 +105,7 @@
             #expect(try live.company.rows(after: nil, limit: 1).rows.count == 1)
         }
 
-        @Test func `ends where nobody answers`() throws {
+        @Test func `ends where no server answers`() throws {
             let address = try PostgresAddress(url: "postgres://%2Fnowhere/x")
             let company = PostgresCompany(
                 try .libpq(address), mapping: SeedTable.plain.mapping, books: "books")

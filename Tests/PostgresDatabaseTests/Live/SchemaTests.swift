@@ -168,7 +168,7 @@
                     #"GRANT INSERT ("expires_at", "original_transaction_id", "user_id")"#))
         }
 
-        @Test func `gets one of ours, in steps that are done once`() throws {
+        @Test func `gets trueup's schema, in steps that are done once`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
             try live.company.check(mayWrite: true)
@@ -193,7 +193,7 @@
             #expect(try live.text("SELECT count(*)::text FROM trueup.migrations") == "6")
         }
 
-        @Test func `says what to do where nobody knows how far ours has come`() throws {
+        @Test func `says what to do where the version of trueup's schema is unknown`() throws {
             let live = try LiveCompany()
             try live.company.check(mayWrite: true)
             _ = try live.service.script("DELETE FROM trueup.migrations")
@@ -208,7 +208,7 @@
             ("leases", "trueup.leases, trueup.leases.place are missing", "(2, 6)"),
             ("refusals", "trueup.refusals is missing", "(5)"),
         ])
-        func `says how what was dropped of ours is made anew`(
+        func `says how dropped tables of trueup's are made again`(
             table: String, words: String, steps: String
         ) throws {
             let live = try LiveCompany()

@@ -74,7 +74,7 @@
                     == .time(try #require(Timestamp(rfc3339: "2026-12-31T\(kept)Z"))))
         }
 
-        @Test func `goes on where a constraint refuses one change`() throws {
+        @Test func `continues where a constraint refuses one change`() throws {
             let live = try LiveCompany(preparing: "UPDATE subs SET product_id = NULL")
             try live.company.check(mayWrite: true)
             let rows = try (1...3).map { try row($0, live) }

@@ -135,7 +135,7 @@ import Testing
         #expect(unread.statuses == [.incomplete])
     }
 
-    @Test func `a run that judged nothing, or left out rows that nobody excluded, is incomplete`() {
+    @Test func `a run that checked nothing, or left out rows without an option, is incomplete`() {
         #expect(
             code {
                 $0.totals.matched = 0
@@ -183,7 +183,7 @@ import Testing
         #expect(code { $0.incompleteReadings = ["lost"] } == 3)
     }
 
-    @Test func `only evidence that nobody doubts is applied`() {
+    @Test func `only evidence without doubt is applied`() {
         #expect(RunEnd.deadline.allowsApplying)
         #expect(RunEnd.unavailable("x").allowsApplying)
         #expect(!RunEnd.signal(15).allowsApplying)

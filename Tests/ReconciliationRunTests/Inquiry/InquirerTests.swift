@@ -31,7 +31,7 @@ import Testing
         #expect(world.store.ledger.count == 1)
     }
 
-    @Test func `inserts what an answer shows and nobody holds`() async throws {
+    @Test func `inserts what an answer shows and no row holds`() async throws {
         let world = World(rows: 1)
         world.say([World.stated(World.id(0)), World.stated(World.id(5))])
         try await world.night("run-1")
@@ -70,7 +70,7 @@ import Testing
         #expect(conclusion.statuses.contains(.incomplete))
     }
 
-    @Test func `ends a run whose answers nobody can read`() async throws {
+    @Test func `ends a run whose answers cannot be read`() async throws {
         let world = World(rows: 60)
         for number in 0..<60 {
             world.apple.change { $0.statuses[World.id(number)] = .undecodable("not JSON") }

@@ -32,7 +32,7 @@ import Testing
         #expect(conclusion.closesPass)
     }
 
-    @Test func `goes on where the guards that object are lifted, by reason`() async throws {
+    @Test func `continues where the guards that object are lifted, by reason`() async throws {
         let world = world()
         let conclusion = try await world.night("run-1") {
             $0.guards.minChanges = 0
@@ -64,7 +64,7 @@ import Testing
         #expect(report.undecided == [World.key(World.id(0)): .changedDuringRun])
     }
 
-    @Test func `can be taken back, and that again`() async throws {
+    @Test func `can be reverted, and the reverting too`() async throws {
         let world = world()
         try await world.night("run-1")
         #expect(world.store.ledger.count == 3)

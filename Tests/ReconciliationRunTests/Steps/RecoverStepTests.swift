@@ -105,7 +105,7 @@ import Testing
         #expect(world.store.report(ofRun: "run-1")?.kinds == [.notificationMissed])
     }
 
-    @Test func `inserts a subscription that nobody held`() async throws {
+    @Test func `inserts a subscription that no row holds`() async throws {
         let world = World(rows: 2)
         // One account: that its customer is known is what lets the other row be inserted.
         world.say([World.stated(World.id(1)), World.stated(World.id(9))])

@@ -46,7 +46,7 @@ import Testing
         #expect(world.store.report(ofRun: "run-1")?.totals.matched == 2)
     }
 
-    @Test func `asks once about an Apple Account that it knows, whoever our customers are`()
+    @Test func `asks once about an Apple Account that it knows, with several customers too`()
         async throws
     {
         let world = World()

@@ -153,7 +153,7 @@ import Testing
         #expect(try delivery(of: paid, charged) == .changedByUs)
     }
 
-    @Test func `without a signed date of the change it accuses nobody`() throws {
+    @Test func `without a signed date of the change it blames nothing`() throws {
         let cancelled = Told.finding(
             .renewalPreference, .autoRenewStatus, ours: .integer(1), apple: .integer(0))
         #expect(try delivery(of: cancelled) == .unknown)

@@ -245,7 +245,7 @@ import Testing
     /// Apple's facts: a prorated refund returns a part of the money, and the status says whether access
     /// goes on; wholly refunded purchases beside it decide nothing.
     @Test(arguments: [GroupPeriod.Refund.none, .some, .all], [0, 1, 2])
-    func `goes on after a prorated refund for as long as Apple says so`(
+    func `continues after a prorated refund for as long as Apple says so`(
         other: GroupPeriod.Refund, shown: Int
     ) throws {
         let period = GroupPeriod(revoked: [.none, other, other])

@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `is a first fill when nothing is mended, unless it takes something back`() {
+    @Test func `is a first fill when nothing is fixed, unless it ends something`() {
         var (entry, row) = Self.update(kinds: []) { $0.status = nil }
         #expect(Self.event(of: entry, leaving: row) == .firstFill)
         (entry, row) = Self.update(to: .expired, kinds: []) { $0.status = 1 }

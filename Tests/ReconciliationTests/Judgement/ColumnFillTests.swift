@@ -65,7 +65,7 @@ import Testing
         #expect(correction.changes.ofSubscription[.expiresDate]?.before == .null)
     }
 
-    @Test func `an empty token contradicts nobody`() throws {
+    @Test func `an empty token contradicts no account`() throws {
         var empty = row(without: [.appAccountToken])
         empty.emptyTexts = [.appAccountToken]
         #expect(try outcome(empty, beside: Sample.stated()).verdict == .match)
@@ -107,7 +107,7 @@ import Testing
         #expect(Set(try outcome.changes().keys) == ["product_id", "signed_date"])
     }
 
-    @Test func `nothing is filled in of a row that may be somebody else's`() throws {
+    @Test func `nothing is filled in of a row that may be another customer's`() throws {
         var empty = row(without: [.productID])
         empty.appAccountToken = "00000000-0000-0000-0000-000000000000"
         let outcome = try outcome(empty, beside: Sample.stated())

@@ -75,7 +75,7 @@ import Testing
                 ended: .expired, beside: newer(), isHeld: false, policy: narrowed)[0])
     }
 
-    @Test func `waits where the other one may not be written, or is somebody else's`() throws {
+    @Test func `waits where the other one may not be written, or is another customer's`() throws {
         let foreignToken = outcomes(ended: .revoked, beside: newer()) {
             $0.appAccountToken = "00000000-0000-4000-8000-000000000001"
         }
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// Another group may grant the same: `pro` by the month, and `pro` in a bundle.
-    @Test func `goes on by another group that grants an entitlement of it`() throws {
+    @Test func `continues by another group that grants an entitlement of it`() throws {
         let bundle = newer {
             $0.transaction.subscriptionGroupID = "another"
             $0.subscriptionGroupID = "another"

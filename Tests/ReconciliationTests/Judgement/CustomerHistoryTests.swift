@@ -58,7 +58,7 @@ import Testing
         #expect(customerHistory(.complete(pages), of: item) == .complete(pages))
     }
 
-    @Test func `what shows no owner is nobody's`() {
+    @Test func `what shows no owner has none`() {
         let pages = [
             stated.transaction,
             transaction("8", of: "9000") {

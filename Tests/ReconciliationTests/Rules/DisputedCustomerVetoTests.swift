@@ -49,7 +49,7 @@ import Testing
         #expect(finding.action == .refused)
     }
 
-    @Test func `a row that names nobody disagrees with nobody`() throws {
+    @Test func `a row that names no customer disagrees with none`() throws {
         let (finding, corrections) = try finding { $0.customerID = nil }
         #expect(finding.action == .planned)
         #expect(corrections[0].changes.ofSubscription[.customerID]?.after == .text("customer 1"))

@@ -106,7 +106,7 @@ import Testing
         #expect(Set(try outcome.changes().keys) == ["auto_renew_status", "signed_date"])
     }
 
-    @Test func `an end later than the extended renewal date is for a person to mend`() throws {
+    @Test func `an end later than the extended renewal date is for a person to fix`() throws {
         let row = Sample.row(of: extended) {
             $0.expiresDate = Sample.now(days: 60)
             $0.autoRenewStatus = 0

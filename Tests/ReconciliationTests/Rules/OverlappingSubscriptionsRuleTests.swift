@@ -112,7 +112,7 @@ import Testing
         #expect(known.kinds == [.overlappingSubscriptions])
     }
 
-    @Test func `notes what is paid for, and for whom`() throws {
+    @Test func `notes what is paid for, and by which customer`() throws {
         func group(_ stated: StatedSubscription) throws -> String? {
             let judged = try outcome(Sample.row(of: stated), beside: stated)
             #expect(judged.payer?.customer == CustomerDigest(customerID: "customer 1"))

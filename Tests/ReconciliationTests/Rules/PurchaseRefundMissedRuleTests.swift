@@ -31,7 +31,7 @@ import Testing
         #expect(outcome.hasAllEvidence)
     }
 
-    @Test func `reports a refund that was taken back, and clears it`() throws {
+    @Test func `reports a refund that was reversed, and clears it`() throws {
         let outcome = try outcome(
             Purchased.signed("7"), beside: Purchased.stored(Purchased.refunded("7")))
         #expect(outcome.kinds == [.purchaseRefundMissed])

@@ -27,7 +27,7 @@ import Testing
         #expect(outcome.hasAllEvidence)
     }
 
-    @Test func `an undetermined entry leaves the row undecided and is no finding`() throws {
+    @Test func `an undetermined entry leaves the row undecided and is not a finding`() throws {
         let answer = StatusAnswer(
             subscriptions: [], rejected: [rejected(Sample.id, .revocation)])
         let item = Sample.item(Sample.row { $0.status = 2 }, .answered(answer))
@@ -38,7 +38,7 @@ import Testing
         #expect(outcome.corrections.isEmpty)
     }
 
-    @Test func `an undetermined entry of nobody's beside the asked one is no finding`() throws {
+    @Test func `an undetermined entry of no row next to the asked one is not a finding`() throws {
         let answer = StatusAnswer(
             subscriptions: [Sample.stated()], rejected: [rejected("777", .revocation)])
         let outcomes = outcomes(

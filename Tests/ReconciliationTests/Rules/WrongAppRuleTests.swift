@@ -62,7 +62,7 @@ import Testing
         .answered(StatusAnswer(subscriptions: [Sample.stated("5")])),
         .answered(StatusAnswer(subscriptions: [])),
     ])
-    func `leaves out a row of an app that is not configured and that nobody knows`(
+    func `leaves out a row of an app that is neither configured nor known`(
         lookup: Lookup<StatusAnswer>
     ) throws {
         let item = Sample.item(Sample.row(app: Sample.otherApp), lookup)

@@ -28,7 +28,7 @@ import Testing
         #expect(judgement(.discrepancy, kinds: [.price]) == .differs("price"))
     }
 
-    @Test func `whatever would be corrected again was not mended`() {
+    @Test func `what would be corrected again was not fixed`() {
         let again = GuardedPlan.update(
             1, [.expiresDate: GuardedPlan.date(1) { $0 + 1 }, .status: GuardedPlan.status(1, 2)])
         #expect(

@@ -14,7 +14,8 @@ import Testing
         #expect(stops(inScope: 0, changes: 6))
     }
 
-    @Test func `a share of one is no limit, for a first fill inserts more than is in scope`() {
+    @Test func `a share of one means no limit, because a first fill inserts more than is in scope`()
+    {
         let limits = GuardedPlan.limits {
             $0.maxChanges = 1_000_000
             $0.maxChangeShare = 1
@@ -40,7 +41,7 @@ import Testing
                 .contains("551 of 11000 rows covered") == true)
     }
 
-    @Test func `rows for which nothing spoke stand for those about which nobody was asked`() {
+    @Test func `unchanged rows that were checked represent those that were not checked`() {
         #expect(sentence(changes: 20, RoutineRows(judged: 200, changed: 10)) == nil)
         #expect(
             sentence(changes: 20, RoutineRows(judged: 200, changed: 11))?

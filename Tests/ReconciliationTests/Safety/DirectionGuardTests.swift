@@ -94,7 +94,7 @@ import Testing
         if stops { #expect(sentence?.contains("ends access for 60 of 190 rows") == true) }
     }
 
-    @Test func `spares a small plan, and a share of one is no limit`() {
+    @Test func `spares a small plan, and a share of one means no limit`() {
         #expect(sentence(of: 4, from: 1, to: 2, inScope: 4) == nil)
         #expect(sentence(of: 5, from: 1, to: 2, inScope: 5) != nil)
         let limits = GuardedPlan.limits { $0.maxSameDirectionShare = 1 }

@@ -32,7 +32,7 @@ import Testing
         #expect(sentence(inFlight: 200, ours: 10) != nil)
     }
 
-    @Test func `a handful of rows is no alarm, and a share of one no limit`() {
+    @Test func `a handful of rows raises no alarm, and a share of one means no limit`() {
         #expect(sentence(unconfigured: 4, matched: 0) == nil)
         #expect(sentence(unconfigured: 5, matched: 0) != nil)
         #expect(

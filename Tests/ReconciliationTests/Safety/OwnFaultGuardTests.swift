@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a few rows are within the limit, and none is no limit`() {
+    @Test func `a few rows are within the limit, and none means no limit`() {
         #expect(sentence(shifted(0..<5, by: 8 * hour)) == nil)
         #expect(sentence(shifted(0..<6, by: 8 * hour)) != nil)
         #expect(

@@ -30,12 +30,12 @@ import Testing
         #expect(sentence(0, before: nil) == nil)
     }
 
-    @Test func `a handful of rows is no alarm`() {
+    @Test func `a handful of rows raises no alarm`() {
         #expect(sentence(0, before: 4) == nil)
         #expect(sentence(0, before: 5) != nil)
     }
 
-    @Test func `a share of one is no limit`() {
+    @Test func `a share of one means no limit`() {
         #expect(sentence(0, before: 1_000, GuardedPlan.limits { $0.maxShrinkShare = 1 }) == nil)
     }
 }

@@ -34,7 +34,7 @@ import Testing
         #expect(reason(row) == .never)
     }
 
-    @Test func `is that somebody wrote to it, before any clock`() {
+    @Test func `is that another program wrote to it, before any due time`() {
         #expect(reason(row(clock: Self.now, written: true)) == .changed)
     }
 
@@ -67,7 +67,7 @@ import Testing
         [AppIdentity(bundleID: "com.example.app", environment: .sandbox)],
         [AppIdentity(bundleID: "com.example.other", environment: .production)],
     ])
-    func `is, where no app of the row is configured, that nobody can judge it`(
+    func `is, where no app of the row is configured, that it cannot be checked`(
         apps: Set<AppIdentity>
     ) {
         let quiet = row(clock: Self.now.adding(milliseconds: 1))

@@ -178,7 +178,7 @@ extension ReadRows where Row == ReceiptRows {
         #expect(try bad((bytes + Data([0])).base64EncodedString()) != nil)
     }
 
-    @Test func `traps nobody, whichever bytes were changed`() throws {
+    @Test func `never traps, whichever bytes were changed`() throws {
         let seed = UInt64.random(in: 0...(.max))
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)

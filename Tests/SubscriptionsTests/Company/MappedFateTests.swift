@@ -59,7 +59,9 @@ import Testing
         #expect(try #require(reason(fate([after]))).contains(column))
     }
 
-    @Test func `is refused where nothing was changed, and stale where somebody else did`() throws {
+    @Test func `is refused where nothing was changed, and stale where another program changed it`()
+        throws
+    {
         #expect(try #require(reason(fate([Self.before], affected: 0))).contains("skips"))
         #expect(fate([Self.row("ended", "2026-09-21 14:13:20+00")], affected: 0) == .stale)
         #expect(fate([], affected: 0) == .stale)

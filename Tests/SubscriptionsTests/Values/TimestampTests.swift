@@ -61,7 +61,7 @@ import Testing
         "2026-11-20T03:17:04Z ", " 2026-11-20T03:17:04Z", "20261120T031704Z", "1795144624000",
         "２026-11-20T03:17:04Z", "2026-11-20T03:17:04Zjunk", "99999-01-01T00:00:00Z",
     ])
-    func `refuses what is no time`(text: String) {
+    func `refuses what is not a time`(text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 

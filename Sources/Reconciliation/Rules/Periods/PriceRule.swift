@@ -18,7 +18,7 @@ struct PriceRule: PeriodRule {
             guard period.purchases.count > 1 else {
                 return locals.first.map { differences(of: $0, in: period, comparison) } ?? []
             }
-            // One row may stand for all purchases of the period.
+            // One row may represent all purchases of the period.
             if locals.count == 1, locals[0].price == period.price, locals[0].price != nil {
                 return currency(of: locals[0], period.transaction, comparison).map { [$0] } ?? []
             }

@@ -32,7 +32,7 @@ struct PurchaseUnknownRule: Rule {
 /// them by its own id.
 ///
 /// - Returns: None where the history is not complete; nor any younger than a day, because Apple may find a
-///   new transaction late; nor any where so many are absent that one name stands for many customers.
+///   new transaction late; nor any where so many are absent that one name must be that of many customers.
 package func absentPurchases(
     _ stored: [LocalTransaction], from history: HistoryReading, policy: Policy
 ) -> [LocalTransaction] {

@@ -5,7 +5,7 @@ import Subscriptions
 /// It harms the customer when the stored value is earlier, the company when the stored value is
 /// later. A local time without milliseconds is compared to the second. Another end is another
 /// period, so the ids of the current period are corrected with it. Where Apple extended only the
-/// renewal date, an end up to that date is no difference. A later end is reported and not
+/// renewal date, an end up to that date is not a difference. A later end is reported and not
 /// corrected, because the signed end is earlier than the extension that Apple granted.
 struct ExpiryRule: RowRule {
     static let version = 2

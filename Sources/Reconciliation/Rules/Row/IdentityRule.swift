@@ -4,7 +4,7 @@ import Subscriptions
 ///
 /// The customer may have another's subscription: critical, never corrected, and nothing else of the
 /// row is written. Tokens are UUIDs, compared without regard to case; an absent token on either
-/// side is no difference.
+/// side is not a difference.
 struct IdentityRule: RowRule {
     static let version = 1
 

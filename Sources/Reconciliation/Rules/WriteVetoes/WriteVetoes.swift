@@ -13,7 +13,7 @@ struct DisplacementVeto: WriteVeto {
 }
 
 /// Nothing is inserted for an Apple Account whose rows name different customers, or of which a row
-/// has another account's token: it is unknown to whom the new row would belong.
+/// has another account's token: the owner of the new row would be unknown.
 struct DisputedCustomerVeto: WriteVeto {
     func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String? {
         if reading.customers.count > 1 { return "rows of this account name different customers" }
