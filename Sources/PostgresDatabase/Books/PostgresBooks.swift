@@ -389,7 +389,7 @@ package final class PostgresBooksReading: Sendable {
         self.session = session
     }
 
-    /// Rows of a table in the order of its key.
+    /// Rows of a table in the order of its key; a column that no later program has added yet is NULL.
     ///
     /// - Parameters:
     ///   - table: Which.
@@ -403,7 +403,13 @@ package final class PostgresBooksReading: Sendable {
         guard let state else { return [] }
         let text = BooksText(table: table)
         let there = BooksSchema.table(table.name)
-        let names = text.columns.map { "\"\($0)\"" }.joined(separator: ", ")
+        let present = Set(
+            try texts(
+                "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0",
+                [there], of: state
+            ).compactMap { $0.first.flatMap(\.self) })
+        let names = text.columns.map { present.contains($0) ? "\"\($0)\"" : "NULL" }
+            .joined(separator: ", ")
         let order = table.key.map { "\"\($0)\"" }.joined(separator: ", ")
         let marks = table.key.indices.map { "$\($0 + 2)" }.joined(separator: ", ")
         let position = key == nil ? "" : "AND (\(order)) > (\(marks))"

@@ -112,7 +112,8 @@ package struct BooksCopy: Sendable {
                 + "restore the database of the server.")
     }
 
-    /// Which state the file is a copy of; `nil` where there is none.
+    /// Which state the file is a copy of; `nil` where there is none, or where an earlier program made
+    /// it without a column that this one has.
     ///
     /// - Throws: `.schema` for every file that is not known to be a copy of these books: nothing
     ///   else may be replaced.
@@ -120,12 +121,13 @@ package struct BooksCopy: Sendable {
         try requireRegularFile()
         let file = DatabaseFile(path: path)
         guard file.exists, !file.isEmpty else { return nil }
-        let (state, own): (BooksState?, String?)
+        let (state, own, isWhole): (BooksState?, String?, Bool)
         do {
-            (state, own) = try file.connectToRead().read { db in
-                guard try db.tableExists("trueup_books_copy") else { return (nil, nil) }
+            (state, own, isWhole) = try file.connectToRead().read { db in
+                guard try db.tableExists("trueup_books_copy") else { return (nil, nil, false) }
                 let own = try String.fetchOne(db, sql: "SELECT id FROM trueup_database")
-                return (try CopyMark(db).state, own)
+                let isWhole = try OptionalColumns.present(db) == SubscriptionField.optional
+                return (try CopyMark(db).state, own, isWhole)
             }
         } catch let error as DatabaseError
             where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
@@ -140,7 +142,7 @@ package struct BooksCopy: Sendable {
         guard let state, state.identity == identity else {
             throw own == identity ? changedInThisFile : foreign
         }
-        return state
+        return isWhole ? state : nil
     }
 
     /// Refuses a device, a folder or a link, which making the copy would remove.

@@ -131,6 +131,10 @@
             refusals.columns.append(BooksColumn(name: "added", form: .text))
             let tables = [refusals, .evidenceHeaders]
             let later = try self.books(schema: BooksSchema(newest: 1) { _ in tables })
+            let before = try later.reading { reading in
+                try reading.rows(of: refusals, after: nil, limit: 2)
+            }
+            #expect(before == [row + [.null]])
             try later.claim()
             let changed = try later.commit(
                 [BooksChange(table: refusals, rows: [row + [.text("b")]])], to: filled)
@@ -138,7 +142,7 @@
                 try reading.rows(of: refusals, after: nil, limit: 2)
             }
             #expect(found == [row + [.text("b")]])
-            // The earlier program goes on beside it, and leaves the column as it is.
+            // The earlier program continues next to it, and leaves the column as it is.
             let earlier = try self.books()
             try earlier.claim()
             _ = try earlier.commit(

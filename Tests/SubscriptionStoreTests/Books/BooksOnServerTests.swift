@@ -226,6 +226,30 @@ import Testing
         #expect(try one.rows()["trueup_quota_refusals"]?.count == 1)
     }
 
+    @Test func `are read again where an earlier program made the copy without a column`()
+        async throws
+    {
+        let one = try Machine(server, hasBooks: true)
+        try one.place()
+        let store = try one.open()
+        try await execute(
+            """
+            INSERT INTO subscriptions (bundle_id, environment, original_transaction_id, revoked_seats)
+            VALUES ('app', 'Production', '1', 7)
+            """, in: store)
+        try store.close()
+        let whole = try one.rows()
+        let copy = try DatabaseFile(path: one.path).connectToWrite()
+        try await copy.write { db in
+            try db.execute(sql: "ALTER TABLE subscriptions DROP COLUMN revoked_seats")
+        }
+        try copy.close()
+        #expect(try !BooksCopy(path: one.path, server: server).isCurrent())
+        try one.bringUpToDate()
+        #expect(try one.rows() == whole)
+        #expect(try BooksCopy(path: one.path, server: server).isCurrent())
+    }
+
     @Test(arguments: ["folder", "link", "link that leads nowhere"])
     func `replace nothing but a file by a copy`(what: String) throws {
         let (one, other) = (try Machine(server, hasBooks: true), try Machine(server))
