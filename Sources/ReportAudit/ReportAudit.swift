@@ -13,14 +13,17 @@ package struct ReportAudit {
     private let trust: AuditTrust
     private let anchors: [String]
     private let database: DatabaseReading?
+    private let progress: AuditProgress
 
     /// - Parameters:
     ///   - trust: The trusted roots.
     ///   - anchors: Digests of manifests, or hashes of ledger entries, that must be in the chain.
     ///   - database: Reads the chains in the database, if these are to be checked as well.
+    ///   - progress: Is told how far the audit is.
     /// - Throws: `.anchor` for an anchor that is not a digest.
     package init(
-        trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil
+        trust: AuditTrust, anchors: [String], database: DatabaseReading? = nil,
+        progress: AuditProgress = AuditProgress()
     ) throws(AuditFailure) {
         for anchor in anchors where !anchor.isDigest {
             throw .anchor(
@@ -30,6 +33,7 @@ package struct ReportAudit {
         self.trust = trust
         self.anchors = anchors
         self.database = database
+        self.progress = progress
     }
 
     /// Audits the folder of one run, or a report folder with all its runs from the oldest to the
@@ -57,7 +61,8 @@ package struct ReportAudit {
                     + "one of these.")
         }
         var folder = ReportFolderAudit(
-            directory: directory, names: names, anchors: anchors, database: database)
+            directory: directory, names: names, anchors: anchors, database: database,
+            progress: progress)
         return try await folder.audit(trust: trust, perRun)
     }
 
@@ -67,7 +72,8 @@ package struct ReportAudit {
         var path = Substring(directory)
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         let name = path.split(separator: "/").last.map(String.init) ?? directory
-        let auditor = RunAuditor(path: directory, folder: name)
+        let auditor = RunAuditor(path: directory, folder: name, progress: progress)
+        progress.begin(auditor.manifest?.auditedLines ?? 0)
         let breaks = auditor.manifest?.breaks ?? []
         var trail = LedgerTrail(declared: breaks)
         var apps = KnownApps(startingWith: auditor.manifest)
@@ -111,6 +117,22 @@ extension AuditResult {
                         + "run here: the newest runs were removed, or the chain was written "
                         + "again"))
         }
+    }
+}
+
+/// How far an audit is, for people who watch it: lines of findings, corrections and plans.
+package struct AuditProgress: Sendable {
+    /// Takes how many lines the manifests state, before the first one is checked.
+    let begin: @Sendable (_ lines: Int) -> Void
+    /// Is called for each line, from several threads.
+    let reachLine: @Sendable () -> Void
+
+    package init(
+        begin: @escaping @Sendable (_ lines: Int) -> Void = { _ in },
+        reachLine: @escaping @Sendable () -> Void = {}
+    ) {
+        self.begin = begin
+        self.reachLine = reachLine
     }
 }
 

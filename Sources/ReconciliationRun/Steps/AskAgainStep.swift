@@ -36,7 +36,7 @@ struct AskAgainStep {
                     AskedPage.Subject(
                         id: row.row.key.originalTransactionID, row: row, app: app))
             }
-            var page = await AskedPage.ask(subjects, in: context)
+            var page = await QuestionWindow(context: context).answers(to: subjects)
             page.batch.outcomes += excluded
             page.batch.replaces = true
             page.batch.asksAgain = []
@@ -65,7 +65,7 @@ struct KnownAnswerStep {
         var asking = context
         asking.job.policy.history = .never
         // Only that there is an answer counts.
-        if let end = await AskedPage.ask(subjects, in: asking).end {
+        if let end = await QuestionWindow(context: asking).answers(to: subjects).end {
             throw RunInterruption(end: end)
         }
     }

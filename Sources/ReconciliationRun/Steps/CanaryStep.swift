@@ -79,7 +79,7 @@ struct CanaryStep {
                 AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)
             }
         }
-        let page = await AskedPage.ask(subjects, in: context)
+        let page = await QuestionWindow(context: context).answers(to: subjects)
         // An outage leaves rows undecided; anything else ends the run in its own words.
         switch page.end {
         case nil, .unavailable: break

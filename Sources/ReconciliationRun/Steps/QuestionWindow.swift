@@ -11,7 +11,8 @@ protocol QuestionSource: Sendable {
     mutating func next() async throws -> QuestionPage?
 }
 
-/// Asks what a source yields, so many questions at once, and stages the answers as they come.
+/// Asks what a source yields, so many questions at once, and stages the answers as they come, or
+/// returns them.
 ///
 /// A question that is slow, or is tried again, delays only itself: others take its place in the
 /// window. Only questions about the same customer, or the same Apple Account, wait for each other,
@@ -23,20 +24,43 @@ struct QuestionWindow {
     /// - Returns: The source after its last page.
     @discardableResult
     func ask<Source: QuestionSource>(_ source: Source) async throws -> Source {
-        let (source, end) = await context.stop.interruptible { [context] in
-            var window = Window(source: source, context: context)
-            let end = await window.run()
-            return (window.source, end)
+        let window = await answered(Window(source: source, context: context, isStaging: true))
+        if let end = window.asked.end { throw RunInterruption(end: end) }
+        return window.source
+    }
+
+    /// Asks about some rows or ids; nothing is staged.
+    ///
+    /// - Returns: The answers, and why not all could be asked.
+    func answers(to subjects: [AskedPage.Subject]) async -> AskedPage {
+        let source = OnePage(page: QuestionPage(subjects: subjects))
+        return await answered(Window(source: source, context: context, isStaging: false)).asked
+    }
+
+    /// A source of questions that are known already.
+    private struct OnePage: QuestionSource {
+        let total: Int? = nil
+        var page: QuestionPage?
+
+        mutating func next() -> QuestionPage? { page.take() }
+    }
+
+    private func answered<Source>(_ window: Window<Source>) async -> Window<Source> {
+        var window = await context.stop.interruptible {
+            var window = window
+            await window.run()
+            return window
         }
-        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-        if let end { throw RunInterruption(end: end) }
-        return source
+        if let signal = context.stop.signal { window.asked.end = .signal(signal) }
+        return window
     }
 }
 
-private struct Window<Source: QuestionSource> {
+private struct Window<Source: QuestionSource>: Sendable {
     var source: Source
     let context: RunContext
+    /// Whether answers are staged as they come; otherwise all of them are in `asked` at the end.
+    let isStaging: Bool
 
     /// Customers whose questions wait to be asked.
     private var waiting: [Customer] = []
@@ -47,19 +71,20 @@ private struct Window<Source: QuestionSource> {
     private var done = 0
     private var isExhausted = false
     private var busy: Set<AskedPage.Payer> = []
-    private var asked = AskedPage()
+    var asked = AskedPage()
     /// The rows checked since the last staging and before; a page that was read earlier does not
     /// have them.
     private var judged: (now: Set<SubscriptionKey>, before: Set<SubscriptionKey>) = ([], [])
     private var position: SubscriptionKey?
     private var stagedAt = ContinuousClock.now
 
-    init(source: Source, context: RunContext) {
+    init(source: Source, context: RunContext, isStaging: Bool) {
         self.source = source
         self.context = context
+        self.isStaging = isStaging
     }
 
-    mutating func run() async -> RunEnd? {
+    mutating func run() async {
         await withTaskGroup(of: Answer.self) { group in
             let inquirer = context.inquirer
             var inFlight = 0
@@ -84,7 +109,6 @@ private struct Window<Source: QuestionSource> {
                 if isDue { await stage() }
             }
             await stage()
-            return asked.end
         }
     }
 
@@ -167,6 +191,7 @@ private struct Window<Source: QuestionSource> {
         guard answer.result.end == nil else { return }
         finish(customerOf: answer.customer.page)
         done += answer.customer.subjects.count
+        guard isStaging else { return }
         context.progress(RunProgress(stage: .walk, done: done, total: source.total))
     }
 
@@ -192,7 +217,7 @@ private struct Window<Source: QuestionSource> {
 
     private mutating func stage() async {
         stagedAt = .now
-        guard !asked.batch.outcomes.isEmpty || position != nil else { return }
+        guard isStaging, !asked.batch.outcomes.isEmpty || position != nil else { return }
         asked.batch.walkedThrough = position
         let batch = asked.batch
         asked.batch = StagedBatch()
@@ -279,7 +304,7 @@ struct QuestionSorting {
     }
 }
 
-/// One page of questions, asked concurrently with a bound, and what came of it.
+/// The answers to some questions, and why not all of them were asked.
 struct AskedPage: Sendable {
     /// One thing to ask for: a held row, or an id that a notification named.
     struct Subject: Sendable {
@@ -301,36 +326,6 @@ struct AskedPage: Sendable {
     var batch = StagedBatch()
     /// Set when asking must end; the batch still holds what was checked before.
     var end: RunEnd?
-
-    /// Asks for all subjects; those of one customer one after the other, because the first answer
-    /// usually settles the others.
-    static func ask(_ subjects: [Subject], in context: RunContext) async -> AskedPage {
-        let groups = grouped(subjects)
-        return await context.stop.interruptible {
-            var page = AskedPage()
-            await withTaskGroup(of: GroupResult.self) { group in
-                var waiting = groups.makeIterator()
-                for _ in 0..<RunLimits.concurrentInquiries {
-                    guard let next = waiting.next() else { break }
-                    group.addTask { await ask(next, inquirer: context.inquirer) }
-                }
-                for await result in group {
-                    page.add(result)
-                    if page.end == nil || page.end?.letsOthersFinish == true {
-                        page.end = context.tally.verdict ?? context.outage ?? page.end
-                    }
-                    if let end = page.end {
-                        if !end.letsOthersFinish { group.cancelAll() }
-                        continue
-                    }
-                    guard !context.clock.isPastDeadline, let next = waiting.next() else { continue }
-                    group.addTask { await ask(next, inquirer: context.inquirer) }
-                }
-            }
-            if let signal = context.stop.signal { page.end = .signal(signal) }
-            return page
-        }
-    }
 
     struct GroupResult: Sendable {
         var judged: [Inquirer.Judged] = []

@@ -105,6 +105,8 @@ package struct RunProgress: Hashable, Sendable {
         /// The bookkeeping of the run's end.
         case conclude
         case report
+        /// Lines of reports, by `verify`.
+        case verify
     }
 
     package var stage: Stage

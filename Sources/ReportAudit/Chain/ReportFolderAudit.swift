@@ -16,13 +16,18 @@ struct ReportFolderAudit {
     private let names: [String]
     private let anchors: [String]
     private let database: DatabaseReading?
+    private let progress: AuditProgress
     private var result = AuditResult(isWholeFolder: true)
 
-    init(directory: String, names: [String], anchors: [String], database: DatabaseReading?) {
+    init(
+        directory: String, names: [String], anchors: [String], database: DatabaseReading?,
+        progress: AuditProgress
+    ) {
         self.directory = directory
         self.names = names
         self.anchors = anchors
         self.database = database
+        self.progress = progress
     }
 
     mutating func audit(
@@ -32,7 +37,8 @@ struct ReportFolderAudit {
         var readable: [RunChain.Link] = []
         var broken: [RunAuditor] = []
         for folder in folders {
-            let auditor = RunAuditor(path: directory + "/" + folder, folder: folder)
+            let auditor = RunAuditor(
+                path: directory + "/" + folder, folder: folder, progress: progress)
             if let manifest = auditor.manifest {
                 readable.append(RunChain.Link(folder: folder, manifest: manifest))
             } else {
@@ -44,6 +50,10 @@ struct ReportFolderAudit {
         }
         let index = readIndex()
         let chain = RunChain(readable, index: index)
+        progress.begin(
+            chain.links.reduce(0) {
+                $0.addingReportingOverflow($1.manifest.auditedLines).partialValue
+            })
         for problem in chain.problems {
             result.add(
                 AuditProblem(run: problem.folder, file: FileCheck.manifest, text: problem.text))
@@ -62,7 +72,8 @@ struct ReportFolderAudit {
         let breaks = chain.links.flatMap(\.manifest.breaks)
         trail = LedgerTrail(declared: breaks)
         for link in chain.links {
-            let auditor = RunAuditor(path: directory + "/" + link.folder, folder: link.folder)
+            let auditor = RunAuditor(
+                path: directory + "/" + link.folder, folder: link.folder, progress: progress)
             apps.add(link.manifest)
             let run = await auditor.audit(trust: trust, apps: apps, trail: &trail)
             known += [run.manifestDigest, run.ledgerHead]

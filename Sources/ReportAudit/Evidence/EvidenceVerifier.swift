@@ -178,6 +178,8 @@ final class EvidenceFile {
 
     private let lines: EvidenceLines
     private let verifier: EvidenceVerifier
+    /// Is told of each line whose evidence is looked up ahead.
+    fileprivate let progress: AuditProgress
     private var statements: [String: EvidenceStatement] = [:]
 
     /// The facts about a file that was checked.
@@ -190,10 +192,12 @@ final class EvidenceFile {
     }
 
     init(
-        folder: String, guide: DigestGuide?, verifier: EvidenceVerifier
+        folder: String, guide: DigestGuide?, verifier: EvidenceVerifier,
+        progress: AuditProgress = AuditProgress()
     ) throws(UnreadableFile) {
         lines = try EvidenceLines(folder: folder, guide: guide)
         self.verifier = verifier
+        self.progress = progress
     }
 
     /// Checks that each line is a payload with its digest, or a tombstone, in order; reports
@@ -296,10 +300,12 @@ final class EvidenceAhead {
         list = try? LineFile(path)
     }
 
-    /// Loads the evidence of a line and of those that follow it, unless it is loaded.
+    /// Loads the evidence of a line and of those that follow it, unless it is loaded, and tells that
+    /// the check is there.
     ///
     /// - Parameter line: The number of the line, from 1; none before the one of the last call.
     func reach(line: Int) async {
+        evidence.progress.reachLine()
         guard let list, line > list.lineNumber else { return }
         var payloads: [(String, ManifestRecord.App)] = []
         for _ in 0..<Self.linesAtOnce {

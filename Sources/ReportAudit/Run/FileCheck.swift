@@ -131,18 +131,20 @@ struct ListedContents: Sendable {
     ///   - trust: The trusted roots.
     ///   - apps: The apps of this run and of those that it follows.
     ///   - guide: Where payloads are in the file of evidence.
+    ///   - progress: Is told of each line.
     /// - Returns: The counts and problems.
     @concurrent
     static func audit(
         path: String, folder: String, manifest: ManifestRecord, trust: AuditTrust,
-        apps: KnownApps, guide: DigestGuide?
+        apps: KnownApps, guide: DigestGuide?, progress: AuditProgress
     ) async -> ListedContents {
         var result = ListedContents()
         let findings = RunProblems(folder: folder, manifest: manifest)
         let plan = RunProblems(folder: folder, manifest: manifest)
         let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
         do throws(UnreadableFile) {
-            let evidence = try EvidenceFile(folder: path, guide: guide, verifier: verifier)
+            let evidence = try EvidenceFile(
+                folder: path, guide: guide, verifier: verifier, progress: progress)
             do throws(UnreadableFile) {
                 try await FindingCheck(
                     folder: path, manifest: manifest,

@@ -53,6 +53,14 @@ struct ManifestRecord {
         files[name] != nil || files[name + ContentFile.packedSuffix] != nil
     }
 
+    /// How many lines of findings, corrections and plan it states.
+    var auditedLines: Int {
+        [FindingCheck.name, CorrectionCheck.name, PlanCheck.name].reduce(0) { lines, name in
+            let file = files[name] ?? files[name + ContentFile.packedSuffix]
+            return lines.addingReportingOverflow(max(0, file?.lines ?? 0)).partialValue
+        }
+    }
+
     var ended: Timestamp? { record.text("ended").flatMap { Timestamp(rfc3339: $0) } }
 
     /// Whether it is of a comparison with a third party, which has files of its own.

@@ -14,11 +14,13 @@ struct RunAuditor {
     let folder: String
     let manifest: ManifestRecord?
     private let manifestFailure: String?
+    private let progress: AuditProgress
 
     /// Reads the manifest.
-    init(path: String, folder: String) {
+    init(path: String, folder: String, progress: AuditProgress) {
         self.path = path
         self.folder = folder
+        self.progress = progress
         do throws(UnreadableFile) {
             manifest = try ManifestRecord(ofFileAt: path + "/" + FileCheck.manifest)
             manifestFailure = nil
@@ -94,7 +96,8 @@ struct RunAuditor {
                         + "clock was set back since, or was another one than the run's")
             }
             guide = checked.guide
-            evidence = try EvidenceFile(folder: path, guide: guide, verifier: verifier)
+            evidence = try EvidenceFile(
+                folder: path, guide: guide, verifier: verifier, progress: progress)
         } catch {
             problems.add(EvidenceFile.name, error.reason)
             trail.skip(toHead: manifest.ledgerHead)
@@ -104,7 +107,8 @@ struct RunAuditor {
             runID: manifest.runID, apps: apps, evidence: evidence)
         // The plan names what the corrections name, so checking it costs about as much.
         async let listed = ListedContents.audit(
-            path: path, folder: folder, manifest: manifest, trust: trust, apps: apps, guide: guide)
+            path: path, folder: folder, manifest: manifest, trust: trust, apps: apps, guide: guide,
+            progress: progress)
         let corrected = RunProblems(folder: folder, manifest: manifest)
         var changed = CorrectedTotals()
         await auditLedger(manifest, statements, &trail, &audit, &changed, corrected)

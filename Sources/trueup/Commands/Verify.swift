@@ -1,7 +1,9 @@
 package import ArgumentParser
+import ReconciliationRun
 import ReportAudit
 import SubscriptionStore
 package import Subscriptions
+import Synchronization
 
 /// `trueup verify`: whether reports are as they were written, and Apple signed what they rest on.
 package struct Verify: Verb {
@@ -71,14 +73,17 @@ package struct Verify: Verb {
                 "There is no folder to verify. Nothing was checked. Name one: trueup verify DIR.")
         }
         let books = try database(settings, invocation)
+        let terminal = invocation.progressLine(isQuiet: common.quiet)
+        defer { terminal.clear() }
         let audit = try ReportAudit(
             trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors,
-            database: books?.databaseReading)
+            database: books?.databaseReading, progress: .shown(by: terminal))
         var report = VerifyReport(directory: directory)
         let ink = VerifyReport.Ink(
             isColoured: common.color.applies(
                 toTerminal: invocation.outputIsTerminal, environment: invocation.environment))
         let result = try await audit.audit(directory) { run in
+            terminal.clear()
             if common.json {
                 report.take(run)
             } else {
@@ -88,6 +93,7 @@ package struct Verify: Verb {
                 try invocation.output.flush()
             }
         }
+        terminal.clear()
         if let settings, let books {
             report.companyLedger = await CompanyLedgerLook.look(
                 at: settings.company, beside: books, at: settings.databasePath)
@@ -141,6 +147,23 @@ package struct Verify: Verb {
             }
         }
         return files
+    }
+}
+
+extension AuditProgress {
+    /// A line at the terminal that counts lines.
+    fileprivate static func shown(by terminal: ProgressLine) -> AuditProgress {
+        let standing = Mutex(RunProgress(stage: .verify, done: 0))
+        return AuditProgress(
+            begin: { lines in standing.withLock { $0.total = lines } },
+            reachLine: {
+                let now = standing.withLock { standing in
+                    standing.done += 1
+                    standing.total = standing.total.map { max($0, standing.done) }
+                    return standing
+                }
+                terminal.show(now)
+            })
     }
 }
 

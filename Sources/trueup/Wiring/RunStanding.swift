@@ -120,6 +120,7 @@ package struct RunStanding: Hashable, Sendable {
         case .causes: "causes: \(progress.done) findings examined"
         case .conclude: "conclude: \(Self.share(of: progress)) rows noted"
         case .report: "report: \(Self.share(of: progress)) lines written"
+        case .verify: "verify: \(Self.share(of: progress)) lines checked"
         }
     }
 }
