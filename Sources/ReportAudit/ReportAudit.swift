@@ -43,7 +43,7 @@ package struct ReportAudit {
     ///   - directory: The folder.
     ///   - perRun: Takes each run as soon as it has been audited.
     /// - Returns: The result of all runs together.
-    /// - Throws: `.noReport` when there is nothing to audit.
+    /// - Throws: `.noReport` when there is nothing to audit, `.unreadable` when a file may not be read.
     package func audit(
         _ directory: String, perRun: (RunAudit) throws -> Void
     ) async throws -> AuditResult {
@@ -51,6 +51,15 @@ package struct ReportAudit {
             throw AuditFailure.noReport(
                 "There is no folder \(directory), or it cannot be read. Nothing was checked. Name the folder "
                     + "of a run, or a report folder.")
+        }
+        // A file that cannot be read proves nothing, and must not look like one that was changed.
+        let unreadable = Folder.unreadable(in: directory, levels: 3)
+        if let first = unreadable.first {
+            let others = unreadable.count - 1
+            throw AuditFailure.unreadable(
+                "This user may not read \(first)\(others > 0 ? ", nor \(others) more" : ""). Nothing "
+                    + "was checked, so nothing is known of these reports. Run trueup verify as a user "
+                    + "who may read all of their files.")
         }
         if names.contains(where: RunAuditor.signs.contains) {
             return try await auditRun(directory, perRun)
@@ -140,6 +149,8 @@ package struct AuditProgress: Sendable {
 package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The path is not a readable folder, or contains no report.
     case noReport(String)
+    /// The rights on some of its files forbid to read them.
+    case unreadable(String)
     /// A given root is not a certificate.
     case certificate(String)
     /// A given anchor is not a digest.
@@ -147,7 +158,8 @@ package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noReport(let text), .certificate(let text), .anchor(let text): text
+        case .noReport(let text), .unreadable(let text), .certificate(let text), .anchor(let text):
+            text
         }
     }
 }

@@ -87,15 +87,23 @@ import Testing
     @Test func `is 74 when the output takes no more`() throws {
         let place = try workplace()
         try load("original_transaction_id", "2000000000000001", into: place)
-        let shell = Process()
-        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-        shell.arguments = [
-            "-c", "exec \"$0\" export >/dev/full 2>/dev/null", BuiltExecutable("trueup").url.path,
-        ]
-        shell.currentDirectoryURL = place.folder.url
-        try shell.run()
-        shell.waitUntilExit()
-        #expect(shell.terminationStatus == 74)
+        let full = try shell("exec \"$0\" export >/dev/full", in: place)
+        #expect(full.status == 74, "\(full.errors)")
+    }
+
+    @Test func `is 74 when no file may grow any more`() throws {
+        let place = try workplace()
+        for command in ["run nightly", "status", "export"] {
+            let limited = try shell("ulimit -f 4; exec \"$0\" \(command)", in: place)
+            #expect(limited.status == 74, "\(command)")
+            #expect(limited.errors.contains("The disk failed or is full"), "\(limited.errors)")
+        }
+    }
+
+    /// Runs a script of the shell, to which `$0` is the program.
+    private func shell(_ script: String, in place: Workplace) throws -> BuiltExecutable.Result {
+        try BuiltExecutable("sh", in: URL(fileURLWithPath: "/bin")).run(
+            ["-c", script, BuiltExecutable("trueup").url.path], in: place.folder.url)
     }
 
     @Test func `is 75 while another run holds the lock, and names it`() throws {

@@ -58,6 +58,18 @@ struct `Another user than the job's` {
         #expect(try doctor("database").contains("ok "))
     }
 
+    @Test func `is not told that a report was changed which it may not read`() throws {
+        try #require(place.run("run", "nightly").status == 5)
+        for name in try [""] + files.subpathsOfDirectory(atPath: path("reports")) {
+            try give("reports/" + name, to: OtherUser.number)
+        }
+        #expect(try runAsOther("verify", "reports", "--config", "trueup.yaml").status == 0)
+        try give("reports/latest/corrections.jsonl", to: 0, mode: 0o600)
+        let result = try runAsOther("verify", "reports")
+        #expect(result.status == 65, "\(result.errors)")
+        #expect(result.errors.contains("may not read reports/"), "\(result.errors)")
+    }
+
     @Test func `reads in plain words why a leftover of root's run stays`() throws {
         let key = try place.folder.write(
             String(contentsOfFile: place.simulator.ready.keyFile, encoding: .utf8), to: "key.p8")

@@ -29,6 +29,30 @@ enum Folder {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
+    /// The files and folders below a folder that this user may not read; links are not followed, and
+    /// drafts are left out.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder.
+    ///   - levels: How many levels of folders are read.
+    /// - Returns: Their paths.
+    static func unreadable(in folder: String, levels: Int) -> [String] {
+        (names(in: folder) ?? []).filter { !isPartial($0) }.flatMap { name -> [String] in
+            let path = folder + "/" + name
+            switch entry(at: path) {
+            case .file: return mayRead(path, R_OK) ? [] : [path]
+            case .folder where !mayRead(path, R_OK | X_OK): return [path]
+            case .folder: return levels > 1 ? unreadable(in: path, levels: levels - 1) : []
+            case .nothing, .link, .other: return []
+            }
+        }
+    }
+
+    /// Whether the rights allow it; `true` where something else is in the way.
+    private static func mayRead(_ path: String, _ rights: Int32) -> Bool {
+        unsafe faccessat(AT_FDCWD, path, rights, AT_EACCESS) == 0 || errno != EACCES
+    }
+
     /// Where a link points.
     static func target(ofLinkAt path: String) -> String? {
         try? FileManager.default.destinationOfSymbolicLink(atPath: path)

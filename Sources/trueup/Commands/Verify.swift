@@ -57,7 +57,9 @@ package struct Verify: Verb {
         [CommandStatuses.database],
         [
             .ok: "everything holds",
-            .data: "the folder has no report, or a certificate cannot be read",
+            .data:
+                "the folder has no report, this user may not read all of it, or a certificate cannot "
+                + "be read",
             .tampered:
                 "a broken signature, chain, manifest or total, or a root that only the report "
                 + "names",

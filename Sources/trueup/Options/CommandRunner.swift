@@ -283,7 +283,7 @@ package struct ErrorReport {
 
     private static func status(of error: AuditFailure) -> ExitStatus {
         switch error {
-        case .noReport, .certificate: .data
+        case .noReport, .unreadable, .certificate: .data
         case .anchor: .usage
         }
     }
