@@ -402,15 +402,7 @@ extension ProgramCompany {
     package func obstacleToEntitlements(mayWrite: Bool) throws(StoreError) -> String? { nil }
 
     package func entitlements(
-        after last: StoredEntitlement.Key?, limit: Int, of apps: [AppIdentity]?
-    ) throws(StoreError) -> [CompanyEntitlement] { [] }
-
-    package func entitlements(
-        of keys: [StoredEntitlement.Key]
-    ) throws(StoreError) -> [CompanyEntitlement] { [] }
-
-    package func entitlements(
-        ofCustomer customer: String
+        _ select: (EntitlementStatements) -> MappedStatement
     ) throws(StoreError) -> [CompanyEntitlement] { [] }
 }
 

@@ -537,6 +537,40 @@ import Testing
         #expect(dora.status == 0 && dora.output.contains("season"), "\(dora.output)\(dora.errors)")
     }
 
+    @Test func `have their refunds read until a signal, and the rest by the next run`() async throws
+    {
+        let place = try await imported(0)
+        let truth = try stored(place)
+        let customers = Set(truth.values.compactMap { $0["customer_id"] }).count
+        try place.writeJob("nightly", "history: never\nsettle: 0s", steps: "[walk]")
+        try #require(place.run("run", "nightly").status == 0)
+        try place.writeJob(
+            "nightly", "history: never\nsettle: 0s\nsample: 0\npurchases: {sweep_days: 1}",
+            steps: "[walk]")
+        let app = place.simulator.appYAML()
+        try place.writeSettings(apps: [
+            app.replacingOccurrences(
+                of: "requests_per_second: 5000", with: "requests_per_second: 0.2")
+        ])
+        let running = try place.start("run", "nightly")
+        let told = try place.until(running) {
+            $0["stage"] as? String == "purchases" && $0["done"] as? Int ?? 0 > 0
+        }
+        #expect(told["total"] as? Int == customers, "\(told)")
+        running.send(signal: SIGINT)
+        let stopped = running.wait()
+        #expect(stopped.status == 130, "\(stopped.errors)")
+        let outcome = try #require(try place.summary()["outcome"] as? [String: Any])
+        #expect(outcome["exit_status"] as? Int == 130)
+
+        try place.writeSettings(apps: [app])
+        let next = try place.run("run", "nightly")
+        #expect(next.status == 0, "\(next.output)\(next.errors)")
+        let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
+        let read = calls["refund_history", default: [:]].values.reduce(0, +)
+        #expect(read > 0 && read < customers, "\(calls)")
+    }
+
     @Test func `have their refunds read, each customer once in so many days`() async throws {
         let place = try await imported(0)
         let truth = try stored(place)

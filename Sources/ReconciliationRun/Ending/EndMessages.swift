@@ -41,6 +41,12 @@ extension ExitDecision {
                     + "the step walk, exit status 5 is a success if the table has rows."
             )
         }
+        if asksAboutNoRow, roundBefore ?? 0 == 0 {
+            sentences.append(
+                "No row was checked: none was due, and no sample was drawn. So this run does not show "
+                    + "that the rows are right. With a sample in the job file every run checks some "
+                    + "rows.")
+        }
         if let roundBefore, roundBefore > 0 {
             sentences.append(
                 "This run continued the full scan of a stopped run, which had checked \(roundBefore) "

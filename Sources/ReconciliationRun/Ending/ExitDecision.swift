@@ -178,7 +178,7 @@ package struct ExitDecision: Hashable, Sendable {
         if walks, totals.inScope == 0, case .completed = end {
             // With no reason to ask about any row nothing was checked, so nothing is known to be
             // right.
-            if coveredRows ?? 0 > 0 {
+            if asksAboutNoRow {
                 held.append(.incomplete)
             } else if changes == 0, !holdsPurchases {
                 held.append(.empty)
@@ -186,6 +186,12 @@ package struct ExitDecision: Hashable, Sendable {
         }
         if judgesNothing, held.isEmpty { held.append(.empty) }
         return ExitStatus.allCases.filter(Set(held).contains)
+    }
+
+    /// Whether the run came to its end without a reason to ask about any row of the table.
+    var asksAboutNoRow: Bool {
+        walks && planned == nil && end == .completed && totals.inScope == 0
+            && coveredRows ?? 0 > 0
     }
 
     /// Whether a run that only reads notifications came to its end, and none of them led to a row.

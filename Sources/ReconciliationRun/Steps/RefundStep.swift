@@ -7,7 +7,8 @@ import Subscriptions
 /// In come the stored purchases whose customers are due, after everything else was asked; out go the
 /// outcomes of their purchases. It asks Apple about no customer whose history the run has read. Of a
 /// customer with a stored subscription it reads the list of refunds. Of any other customer it reads the
-/// whole history by one of the stored purchases, because no question about a subscription shows it.
+/// whole history by one of the stored purchases, because no question about a subscription shows it. Many
+/// customers are read at once.
 struct RefundStep {
     let context: RunContext
 
@@ -24,18 +25,62 @@ struct RefundStep {
         guard let appStore = context.appStores[sweep.app] else {
             throw Inquirer.notConnected(sweep.app)
         }
-        var left = try await context.store.customersToRead(in: sweep).tonight
+        let total = try await context.store.customersToRead(in: sweep).tonight
+        var done = 0
         var last: String?
-        while left > 0 {
+        while done < total {
             let due = try await context.store.dueRefunds(
                 of: sweep, after: last, limit: RunLimits.rowsPerPage, in: context.pass)
             guard let end = due.last else { return }
             last = end.transactionID
             var asked: Set<PurchaseCustomer> = []
-            for customer in due where left > 0 && asked.insert(customer.customer).inserted {
-                if let end = context.reasonToEnd { throw RunInterruption(end: end) }
-                try await read(customer, of: sweep, from: appStore)
-                left -= 1
+            let customers = due.filter { asked.insert($0.customer).inserted }.prefix(total - done)
+            let before = done
+            let stop = await context.stop.interruptible {
+                await read(Array(customers), of: sweep, from: appStore) { read in
+                    context.progress(
+                        RunProgress(stage: .purchases, done: before + read, total: total))
+                }
+            }
+            done += customers.count
+            if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+            if let stop { throw RunInterruption(end: stop) }
+        }
+    }
+
+    /// Reads some customers' purchases, so many at once.
+    ///
+    /// - Returns: Why not all of them were read; `nil` where they were.
+    private func read(
+        _ customers: [RefundedCustomer], of sweep: RefundSweep, from appStore: any AppStore,
+        progress: (_ read: Int) -> Void
+    ) async -> RunEnd? {
+        await withTaskGroup(of: RunEnd?.self) { group in
+            var waiting = customers.makeIterator()
+            var end: RunEnd?
+            var (inFlight, done) = (0, 0)
+            while true {
+                while inFlight < RunLimits.concurrentInquiries, end == nil,
+                    let customer = waiting.next()
+                {
+                    end = context.reasonToEnd
+                    guard end == nil else { break }
+                    group.addTask {
+                        do {
+                            try await read(customer, of: sweep, from: appStore)
+                            return nil
+                        } catch {
+                            return RunEnd(thrown: error)
+                        }
+                    }
+                    inFlight += 1
+                }
+                guard inFlight > 0, let stop = await group.next() else { return end }
+                inFlight -= 1
+                done += 1
+                progress(done)
+                end = end ?? stop
+                if let end, !end.letsOthersFinish { group.cancelAll() }
             }
         }
     }

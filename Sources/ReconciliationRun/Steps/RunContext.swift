@@ -101,7 +101,10 @@ package struct RunProgress: Hashable, Sendable {
         case file, load
         /// Customers whose rows other programs changed, or all after a change of the catalogue.
         case entitlements
-        case recover, walk, again, plan, apply, causes
+        case recover, walk, again
+        /// Customers whose one-time purchases are read.
+        case purchases
+        case plan, apply, causes
         /// The bookkeeping of the run's end.
         case conclude
         case report

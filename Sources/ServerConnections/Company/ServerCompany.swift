@@ -367,47 +367,16 @@ extension ServerCompany {
 
 /// The company's table of entitlements, which `store.entitlements` names.
 extension ServerCompany {
-    /// The entitlements behind a key, in the order of the database; none where no table is named.
+    /// The rows of the table of entitlements that a statement selects; none where no table is named.
     ///
-    /// - Parameters:
-    ///   - last: The last one of the page before; `nil` from the beginning.
-    ///   - limit: How many at most.
-    ///   - apps: Whose; `nil` for all.
+    /// - Parameter select: Makes the statement.
     /// - Returns: The rows.
     /// - Throws: `StoreError` when they cannot be read.
     package func entitlements(
-        after last: StoredEntitlement.Key?, limit: Int, of apps: [AppIdentity]?
-    ) throws(StoreError) -> [CompanyEntitlement] {
-        try entitlements { $0.page(after: last, limit: limit, of: apps) }
-    }
-
-    /// The entitlements of these keys that the table has.
-    ///
-    /// - Parameter keys: In any order.
-    /// - Returns: The rows.
-    /// - Throws: `StoreError` when they cannot be read.
-    package func entitlements(
-        of keys: [StoredEntitlement.Key]
-    ) throws(StoreError) -> [CompanyEntitlement] {
-        keys.isEmpty ? [] : try entitlements { $0.rows(of: keys) }
-    }
-
-    /// The entitlements of one customer.
-    ///
-    /// - Parameter customer: The `customer_id`.
-    /// - Returns: The rows.
-    /// - Throws: `StoreError` when they cannot be read.
-    package func entitlements(
-        ofCustomer customer: String
-    ) throws(StoreError) -> [CompanyEntitlement] {
-        try entitlements { $0.rows(ofCustomer: customer) }
-    }
-
-    private func entitlements(
-        _ query: (EntitlementStatements) -> MappedStatement
+        _ select: (EntitlementStatements) -> MappedStatement
     ) throws(StoreError) -> [CompanyEntitlement] {
         guard let entitlements = entitlementStatements else { return [] }
-        let statement = query(entitlements)
+        let statement = select(entitlements)
         return try state.withLock { state throws(StoreError) in
             let doing = "reading the entitlements in \(entitlements.name)"
             return entitlements.rows(of: try texts(doing, statement, &state))

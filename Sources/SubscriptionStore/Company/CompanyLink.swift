@@ -427,19 +427,9 @@ package protocol CompanyDatabase: CompanySchema {
         keeping entitlements: [CompanyEntitlementChange]
     ) throws(StoreError) -> CommitOutcome
 
-    /// The entitlements behind a key, in the order of the database; none where no table is named.
+    /// The rows of the table of entitlements that a statement selects; none where no table is named.
     func entitlements(
-        after last: StoredEntitlement.Key?, limit: Int, of apps: [AppIdentity]?
-    ) throws(StoreError) -> [CompanyEntitlement]
-
-    /// The entitlements of these keys that the table has.
-    func entitlements(
-        of keys: [StoredEntitlement.Key]
-    ) throws(StoreError) -> [CompanyEntitlement]
-
-    /// The entitlements of one customer.
-    func entitlements(
-        ofCustomer customer: String
+        _ select: (EntitlementStatements) -> MappedStatement
     ) throws(StoreError) -> [CompanyEntitlement]
 
     /// Gives the transaction up; nothing happens where there is none.

@@ -520,29 +520,11 @@ extension SQLiteCompanyDatabase {
     }
 
     package func entitlements(
-        after last: StoredEntitlement.Key?, limit: Int, of apps: [AppIdentity]?
-    ) throws(StoreError) -> [CompanyEntitlement] {
-        try entitlements { $0.page(after: last, limit: limit, of: apps) }
-    }
-
-    package func entitlements(
-        of keys: [StoredEntitlement.Key]
-    ) throws(StoreError) -> [CompanyEntitlement] {
-        keys.isEmpty ? [] : try entitlements { $0.rows(of: keys) }
-    }
-
-    package func entitlements(
-        ofCustomer customer: String
-    ) throws(StoreError) -> [CompanyEntitlement] {
-        try entitlements { $0.rows(ofCustomer: customer) }
-    }
-
-    private func entitlements(
-        _ query: (EntitlementStatements) -> MappedStatement
+        _ select: (EntitlementStatements) -> MappedStatement
     ) throws(StoreError) -> [CompanyEntitlement] {
         guard let entitlements else { return [] }
         let found = try perform("reading the entitlements in \(entitlements.name)") { db in
-            try Self.texts(query(entitlements), db)
+            try Self.texts(select(entitlements), db)
         }
         return entitlements.rows(of: found)
     }

@@ -39,8 +39,9 @@ extension SQLiteStore {
         while true {
             let position = last
             let page = try await blocking { () throws(StoreError) in
-                try company.database.entitlements(
-                    after: position, limit: StoreLimits.rowsPerChunk, of: apps)
+                try company.database.entitlements {
+                    $0.page(after: position, limit: StoreLimits.rowsPerChunk, of: apps)
+                }
             }
             let changes = try await read("comparing the entitlements") { [catalogue] db in
                 let book = EntitlementBook(db: db, catalogue: catalogue)
@@ -82,7 +83,7 @@ extension SQLiteStore {
             }
             guard let end = page.last?.key else { return }
             let held = try await blocking { () throws(StoreError) in
-                Set(try company.database.entitlements(of: page.map(\.key)).map(\.key))
+                Set(try company.database.entitlements { $0.rows(of: page.map(\.key)) }.map(\.key))
             }
             try await write(
                 page.filter { !held.contains($0.key) }.map { .kept($0) }, to: company)
@@ -132,7 +133,7 @@ extension SQLiteStore {
         let found = try await blocking { () throws(StoreError) in
             let obstacle = try company.database.obstacleToEntitlements(mayWrite: false)
             if let obstacle { throw .schema(obstacle) }
-            return try company.database.entitlements(ofCustomer: customer)
+            return try company.database.entitlements { $0.rows(ofCustomer: customer) }
         }
         let gone = try await read("looking for a customer's entitlements") { [catalogue] db in
             let book = EntitlementBook(db: db, catalogue: catalogue)

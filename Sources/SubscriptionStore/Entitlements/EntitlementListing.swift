@@ -61,7 +61,8 @@ extension SQLiteStore {
         wider.activeAt = nil
         var page: [StoredEntitlement] = []
         func showPage() throws {
-            let shown = try company.entitlements(of: page.map(\.key))
+            guard !page.isEmpty else { return }
+            let shown = try company.entitlements { $0.rows(of: page.map(\.key)) }
             let byKey = Dictionary(shown.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
             for stored in page {
                 guard let there = byKey[stored.key]?.entitlement(ownership: stored),

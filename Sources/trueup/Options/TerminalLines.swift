@@ -226,19 +226,6 @@ package final class DescriptorSink: ByteSink {
     }
 }
 
-/// Keeps what is written, for tests.
-package final class MemorySink: ByteSink {
-    private var bytes: [UInt8] = []
-
-    package init() {}
-
-    package func write(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
-
-    package func flush() {}
-
-    package var text: String { String(decoding: bytes, as: UTF8.self) }
-}
-
 /// Foreign text made safe for a terminal: what moves the cursor, ends a line or reorders letters is
 /// spelled out, as `\u{1b}`.
 ///

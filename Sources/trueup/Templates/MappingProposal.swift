@@ -55,6 +55,26 @@ package struct MappingProposal: Sendable {
         (.webOrderLineItemID, ["weborderlineitemid"]),
     ]
 
+    /// Names of columns of a table of one-time purchases; the first three are required.
+    private static let namesOfPurchases: [(field: TransactionField, names: [String])] = [
+        (
+            .transactionID,
+            [
+                "transactionid", "storetransactionid", "appletransactionid", "iostransactionid",
+                "transaction", "txid",
+            ]
+        ),
+        (.purchaseDate, ["purchasedate", "purchasedat", "boughtat", "purchasems"]),
+        (.revocationDate, ["revocationdate", "revokedat", "refundedat", "refunddate"]),
+        (.bundleID, names[1].names),
+        (.environment, names[2].names),
+        (.customerID, names[3].names),
+        (.appAccountToken, names[4].names),
+        (.productID, names[5].names),
+        (.quantity, ["quantity", "qty"]),
+        (.revocationReason, ["revocationreason", "refundreason"]),
+    ]
+
     /// The characters that a name may have without quotes.
     private static let plainBytes = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.".utf8)
@@ -83,6 +103,18 @@ package struct MappingProposal: Sendable {
     }
 
     private var best: CompanyTableDescription? { candidates.first }
+
+    /// A table that seems to hold one-time purchases: transactions that may be refunded and have no end.
+    private var purchases: CompanyTableDescription? {
+        tables.first { table in
+            let required = Self.namesOfPurchases.prefix(3)
+            return table.name != best?.name
+                && required.allSatisfy { Self.column(for: $0.names, in: table) != nil }
+                && Self.names.allSatisfy {
+                    $0.field != .expiresDate || Self.column(for: $0.names, in: table) == nil
+                }
+        }
+    }
 
     /// Columns whose names speak of Apple or of transactions, for a person to choose from where no
     /// table has the id under a name that is known.
@@ -157,21 +189,7 @@ package struct MappingProposal: Sendable {
             "    table: \(Self.quoted(table.name.description))", "    columns:",
         ]
         var used: Set<String> = []
-        for (field, names) in Self.names {
-            guard let column = Self.column(for: names, in: table), used.insert(column.name).inserted
-            else {
-                lines.append(Self.absent(field))
-                continue
-            }
-            guard field.form != .time || column.type != "date" else {
-                lines.append(
-                    "      # \(field.rawValue): \(column.name) holds days, and a time is needed; "
-                        + "nothing is checked by it")
-                continue
-            }
-            lines.append(
-                "      \(field.rawValue): \(mapped(column, as: field))  # \(column.type)")
-        }
+        lines += columns(Self.names, of: table, &used)
         if let column = Self.column(for: Self.statusNames, in: table), column.holdsNumbers,
             used.insert(column.name).inserted
         {
@@ -188,14 +206,7 @@ package struct MappingProposal: Sendable {
                     ?? "    # latest_by: COLUMN",
             ]
         }
-        if let version = Self.column(for: Self.versionNames, in: table),
-            used.insert(version.name).inserted
-        {
-            lines.append("    version: \(Self.quoted(version.name))  # raised by every write?")
-        } else {
-            lines.append(
-                "    # version: COLUMN  # a number that every write raises, if there is one")
-        }
+        lines.append(Self.version(of: table, &used))
         lines.append("    insert: no  # or yes, or the values of other columns: {source: trueup}")
         if !table.isWalkable(by: Self.keyNames(in: table)) {
             lines.append(
@@ -206,6 +217,7 @@ package struct MappingProposal: Sendable {
         if !rest.isEmpty {
             lines.append("    # never read or written: \(rest.joined(separator: ", "))")
         }
+        lines += purchases.map(lines(ofPurchases:)) ?? []
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -214,11 +226,53 @@ package struct MappingProposal: Sendable {
             .compactMap { column(for: $0.names, in: table)?.name }
     }
 
-    private static func absent(_ field: SubscriptionField) -> String {
+    /// The mapping of a table that seems to hold one-time purchases: as comments, because it may hold those
+    /// of other stores, too.
+    private func lines(ofPurchases table: CompanyTableDescription) -> [String] {
+        var used: Set<String> = []
+        let lines =
+            [
+                "  purchases:", "    table: \(Self.quoted(table.name.description))", "    columns:",
+            ] + columns(Self.namesOfPurchases, of: table, &used) + [
+                Self.version(of: table, &used), "    insert: no",
+            ]
+        return [
+            "  # \(table.name) seems to hold one-time purchases. If all of them are Apple's, these lines",
+            "  # without their marks have them checked as well:",
+        ] + lines.map { "  # " + $0.dropFirst(2) }
+    }
+
+    /// A line for each column of trueup's: what it is mapped to, or that it is not kept.
+    private func columns<Field: RowColumn>(
+        _ names: [(field: Field, names: [String])], of table: CompanyTableDescription,
+        _ used: inout Set<String>
+    ) -> [String] {
+        names.map { field, names in
+            guard let column = Self.column(for: names, in: table), used.insert(column.name).inserted
+            else { return Self.absent(field.rawValue) }
+            guard field.form != .time || column.type != "date" else {
+                return
+                    "      # \(field.rawValue): \(column.name) holds days, and a time is needed; "
+                    + "nothing is checked by it"
+            }
+            return "      \(field.rawValue): \(mapped(column, as: field.form))  # \(column.type)"
+        }
+    }
+
+    private static func version(
+        of table: CompanyTableDescription, _ used: inout Set<String>
+    ) -> String {
+        guard let version = column(for: versionNames, in: table),
+            used.insert(version.name).inserted
+        else { return "    # version: COLUMN  # a number that every write raises, if there is one" }
+        return "    version: \(quoted(version.name))  # raised by every write?"
+    }
+
+    private static func absent(_ field: String) -> String {
         switch field {
-        case .bundleID: "      bundle_id: {constant: com.example.app}  # of your one app"
-        case .environment: "      environment: {constant: production}"
-        default: "      # \(field.rawValue): not kept; nothing is checked by it"
+        case "bundle_id": "      bundle_id: {constant: com.example.app}  # of your one app"
+        case "environment": "      environment: {constant: production}"
+        default: "      # \(field): not kept; nothing is checked by it"
         }
     }
 
@@ -244,9 +298,9 @@ package struct MappingProposal: Sendable {
         }
     }
 
-    private func mapped(_ column: CompanyColumn, as field: SubscriptionField) -> String {
+    private func mapped(_ column: CompanyColumn, as form: FieldForm) -> String {
         let name = Self.quoted(column.name)
-        switch field.form {
+        switch form {
         case .text:
             let isNumber = column.holdsNumbers
             if isNumber { return "{column: \(name), form: integer}" }

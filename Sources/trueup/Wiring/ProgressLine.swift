@@ -202,7 +202,7 @@ package final class ProgressLine: Sendable {
         guard let began, let progress, began.progress.stage == progress.stage else { return nil }
         let seconds = (ContinuousClock.now - began.at) / .seconds(1)
         let done = progress.done - began.progress.done
-        let asks = [.walk, .again].contains(progress.stage)
+        let asks = [.walk, .again, .purchases].contains(progress.stage)
         guard seconds >= 1, done > 0 else { return nil }
         let rate = Double(done) / seconds
         // A row takes a call at least.

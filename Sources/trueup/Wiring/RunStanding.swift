@@ -115,6 +115,7 @@ package struct RunStanding: Hashable, Sendable {
             progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
                 ?? "walk: \(progress.done) rows asked"
         case .again: "walk: \(progress.done) rows asked once more"
+        case .purchases: "purchases: \(Self.share(of: progress)) customers read"
         case .plan: "plan: \(Self.share(of: progress)) corrections checked"
         case .apply: "apply: \(Self.share(of: progress)) corrections written"
         case .causes: "causes: \(progress.done) findings examined"

@@ -61,12 +61,15 @@
             #expect(outcome == .committed)
             #expect(try live.text(listed) == "a 9000000000000 1, b life ?")
             #expect(try live.text(expired) == "1")
-            let read = try live.company.entitlements(after: nil, limit: 10, of: nil)
+            let read = try live.company.entitlements { $0.page(after: nil, limit: 10, of: nil) }
             #expect(read == all.map(CompanyEntitlement.init))
-            #expect(try live.company.entitlements(of: [all[1].key]) == [read[1]])
-            #expect(
-                try live.company.entitlements(after: all[0].key, limit: 9, of: nil) == [read[1]])
-            #expect(try live.company.entitlements(after: nil, limit: 9, of: []).isEmpty)
+            #expect(try live.company.entitlements { $0.rows(of: [all[1].key]) } == [read[1]])
+            let behind = try live.company.entitlements {
+                $0.page(after: all[0].key, limit: 9, of: nil)
+            }
+            #expect(behind == [read[1]])
+            let ofNoApp = try live.company.entitlements { $0.page(after: nil, limit: 9, of: []) }
+            #expect(ofNoApp.isEmpty)
             try live.company.begin()
             let again = try live.company.commit(keeping: [
                 .kept(entitlement("a", until: 7, renews: false)), .deleted(all[1].key),
@@ -154,7 +157,7 @@
                 live.company, keeping: [.kept(entitlement("a", renews: false))])
             #expect(outcome == .committed)
             #expect(try live.text(listed) == "a 9000000000000 false")
-            let read = try live.company.entitlements(after: nil, limit: 10, of: nil)
+            let read = try live.company.entitlements { $0.page(after: nil, limit: 10, of: nil) }
             #expect(read == [CompanyEntitlement(entitlement("a", renews: false))])
         }
     }

@@ -44,3 +44,14 @@ final class Workplace {
         return self
     }
 }
+
+/// Keeps what is written.
+private final class MemorySink: ByteSink {
+    private var bytes: [UInt8] = []
+
+    func write(_ bytes: [UInt8]) { self.bytes.append(contentsOf: bytes) }
+
+    func flush() {}
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,3 +1,4 @@
+import Foundation
 import Subscriptions
 import Testing
 import trueup
@@ -53,5 +54,43 @@ import trueup
         let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
         #expect(settings.company.booksName == "main", "\(text)")
         #expect(text.contains("  # books: postgres:main"))
+    }
+
+    @Test func `has a table of one-time purchases as comments`() throws {
+        let columns = [
+            ("store_transaction_id", "bigint"), ("user_id", "bigint"), ("sku", "text"),
+            ("bought_at", "timestamp with time zone"), ("refunded_at", "timestamp with time zone"),
+            ("note", "text"),
+        ]
+        let orders = CompanyTableDescription(
+            name: CompanyTableName(name: "orders"), isView: false,
+            columns: columns.map {
+                CompanyColumn(name: $0.0, type: $0.1, isNullable: true, hasDefault: false)
+            },
+            primaryKey: ["store_transaction_id"], indexes: [],
+            rights: CompanyRights(maySelect: true, updatable: [], insertable: []))
+        let text = try proposal(table("subs", key: ["otid"]), orders)
+        let asItIs = try SettingsText.settings(SettingsText.production + "\n" + text)
+        #expect(asItIs.company.mapping?.purchases == nil)
+        let parts = text.components(separatedBy: "have them checked as well:\n")
+        try #require(parts.count == 2, "\(text)")
+        let unmarked = parts[1].replacingOccurrences(
+            of: "(?m)^  # ", with: "  ", options: .regularExpression)
+        let settings = try SettingsText.settings(
+            SettingsText.production + "\n" + parts[0] + "\n" + unmarked)
+        let purchases = try #require(settings.company.mapping?.purchases, "\(unmarked)")
+        let mapped = Set(purchases.columns.keys.map(\.name))
+        #expect(
+            mapped == [
+                "transaction_id", "bundle_id", "environment", "customer_id", "product_id",
+                "purchase_date", "revocation_date",
+            ])
+    }
+
+    @Test func `has no purchases where transactions have an end`() throws {
+        let text = try proposal(
+            table("subs", key: ["otid"]),
+            table("log", more: ["transaction_id", "purchased_at", "refunded_at"]))
+        #expect(!text.contains("purchases:"), "\(text)")
     }
 }
