@@ -237,8 +237,8 @@ package struct MappingProposal: Sendable {
                 Self.version(of: table, &used), "    insert: no",
             ]
         return [
-            "  # \(table.name) seems to hold one-time purchases. If all of them are Apple's, these lines",
-            "  # without their marks have them checked as well:",
+            "  # \(table.name) seems to hold one-time purchases. If all of them are Apple's, remove the first",
+            "  # \"# \" of each line below to have them checked as well:",
         ] + lines.map { "  # " + $0.dropFirst(2) }
     }
 
