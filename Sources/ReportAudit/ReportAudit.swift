@@ -52,16 +52,8 @@ package struct ReportAudit {
                 "There is no folder \(directory), or it cannot be read. Nothing was checked. Name the folder "
                     + "of a run, or a report folder.")
         }
-        // A file that cannot be read proves nothing, and must not look like one that was changed.
-        let unreadable = Folder.unreadable(in: directory, levels: 3)
-        if let first = unreadable.first {
-            let others = unreadable.count - 1
-            throw AuditFailure.unreadable(
-                "This user may not read \(first)\(others > 0 ? ", nor \(others) more" : ""). Nothing "
-                    + "was checked, so nothing is known of these reports. Run trueup verify as a user "
-                    + "who may read all of their files.")
-        }
         if names.contains(where: RunAuditor.signs.contains) {
+            try Self.refuseUnreadable(names.map { directory + "/" + $0 })
             return try await auditRun(directory, perRun)
         }
         guard names.contains(where: { Folder.isDay($0) || $0 == IndexFile.name }) else {
@@ -69,10 +61,24 @@ package struct ReportAudit {
                 "\(directory) is neither the folder of a run nor a report folder. Nothing was checked. Name "
                     + "one of these.")
         }
+        let audited = names.filter { Folder.isDay($0) || ReportFolderAudit.files.contains($0) }
+        try Self.refuseUnreadable(audited.map { directory + "/" + $0 })
         var folder = ReportFolderAudit(
             directory: directory, names: names, anchors: anchors, database: database,
             progress: progress)
         return try await folder.audit(trust: trust, perRun)
+    }
+
+    /// Refuses what this user may not read: it proves nothing, and must not look like something that was
+    /// changed.
+    private static func refuseUnreadable(_ paths: [String]) throws(AuditFailure) {
+        let unreadable = paths.flatMap(Folder.unreadable)
+        guard let first = unreadable.first else { return }
+        let others = unreadable.count - 1
+        throw .unreadable(
+            "This user may not read \(first)\(others > 0 ? ", nor \(others) more" : ""). Nothing was "
+                + "checked, so nothing is known of these reports. Run trueup verify as a user who may "
+                + "read all of their files.")
     }
 
     private func auditRun(

@@ -29,22 +29,19 @@ enum Folder {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The files and folders below a folder that this user may not read; links are not followed, and
-    /// drafts are left out.
+    /// Paths that this user may not read: a file's, or a folder's and all below it; links are not
+    /// followed, and drafts are left out.
     ///
-    /// - Parameters:
-    ///   - folder: The folder.
-    ///   - levels: How many levels of folders are read.
-    /// - Returns: Their paths.
-    static func unreadable(in folder: String, levels: Int) -> [String] {
-        (names(in: folder) ?? []).filter { !isPartial($0) }.flatMap { name -> [String] in
-            let path = folder + "/" + name
-            switch entry(at: path) {
-            case .file: return mayRead(path, R_OK) ? [] : [path]
-            case .folder where !mayRead(path, R_OK | X_OK): return [path]
-            case .folder: return levels > 1 ? unreadable(in: path, levels: levels - 1) : []
-            case .nothing, .link, .other: return []
-            }
+    /// - Parameter path: The file or folder.
+    /// - Returns: The paths.
+    static func unreadable(at path: String) -> [String] {
+        switch entry(at: path) {
+        case .file: mayRead(path, R_OK) ? [] : [path]
+        case .folder where !mayRead(path, R_OK | X_OK): [path]
+        case .folder:
+            (names(in: path) ?? []).filter { !isPartial($0) }
+                .flatMap { unreadable(at: path + "/" + $0) }
+        case .nothing, .link, .other: []
         }
     }
 
