@@ -175,14 +175,11 @@ package struct ExitDecision: Hashable, Sendable {
         if let failOn, unresolved.contains(where: { $0.key >= failOn && $0.value > 0 }) {
             held.append(.findings)
         }
-        if walks, totals.inScope == 0, case .completed = end {
-            // With no reason to ask about any row nothing was checked, so nothing is known to be
-            // right.
-            if asksAboutNoRow {
-                held.append(.incomplete)
-            } else if changes == 0, !holdsPurchases {
-                held.append(.empty)
-            }
+        if asksAboutNoRow {
+            // Nothing was checked, so nothing is known to be right.
+            held.append(.incomplete)
+        } else if walks, end == .completed, totals.inScope == 0, changes == 0, !holdsPurchases {
+            held.append(.empty)
         }
         if judgesNothing, held.isEmpty { held.append(.empty) }
         return ExitStatus.allCases.filter(Set(held).contains)

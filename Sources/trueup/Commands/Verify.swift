@@ -112,8 +112,9 @@ package struct Verify: Verb {
 
     /// The settings, as far as they count.
     ///
-    /// With a folder given, only those that `--config` names do: a `trueup.yaml` in the current folder,
-    /// or one that an environment variable names, may come with the very reports that are to be checked, and would have them vouch for their own root.
+    /// With a folder given, only those that `--config` names do. A `trueup.yaml` in the current folder, or
+    /// one that an environment variable names, may come with the very reports that are to be checked, and
+    /// would have them vouch for their own root.
     private func settings(_ invocation: Invocation) throws -> Settings? {
         guard directory == nil || common.config != nil else { return nil }
         return try Settings.load(flag: common.config, environment: invocation.environment)
