@@ -66,14 +66,18 @@ package struct MappingProposal: Sendable {
         ),
         (.purchaseDate, ["purchasedate", "purchasedat", "boughtat", "purchasems"]),
         (.revocationDate, ["revocationdate", "revokedat", "refundedat", "refunddate"]),
-        (.bundleID, names[1].names),
-        (.environment, names[2].names),
-        (.customerID, names[3].names),
-        (.appAccountToken, names[4].names),
-        (.productID, names[5].names),
+        (.bundleID, names(of: .bundleID)),
+        (.environment, names(of: .environment)),
+        (.customerID, names(of: .customerID)),
+        (.appAccountToken, names(of: .appAccountToken)),
+        (.productID, names(of: .productID)),
         (.quantity, ["quantity", "qty"]),
         (.revocationReason, ["revocationreason", "refundreason"]),
     ]
+
+    private static func names(of field: SubscriptionField) -> [String] {
+        names.first { $0.field == field }?.names ?? []
+    }
 
     /// The characters that a name may have without quotes.
     private static let plainBytes = Set(
@@ -110,9 +114,7 @@ package struct MappingProposal: Sendable {
             let required = Self.namesOfPurchases.prefix(3)
             return table.name != best?.name
                 && required.allSatisfy { Self.column(for: $0.names, in: table) != nil }
-                && Self.names.allSatisfy {
-                    $0.field != .expiresDate || Self.column(for: $0.names, in: table) == nil
-                }
+                && Self.column(for: Self.names(of: .expiresDate), in: table) == nil
         }
     }
 

@@ -56,20 +56,23 @@ import trueup
         #expect(text.contains("  # books: postgres:main"))
     }
 
-    @Test func `has a table of one-time purchases as comments`() throws {
-        let columns = [
-            ("store_transaction_id", "bigint"), ("user_id", "bigint"), ("sku", "text"),
-            ("bought_at", "timestamp with time zone"), ("refunded_at", "timestamp with time zone"),
-            ("note", "text"),
-        ]
-        let orders = CompanyTableDescription(
+    /// A table of transactions that may be refunded.
+    private func orders(more: [String] = []) -> CompanyTableDescription {
+        let columns =
+            ["store_transaction_id", "user_id"].map { ($0, "bigint") }
+            + ["sku", "note"].map { ($0, "text") }
+            + (["bought_at", "refunded_at"] + more).map { ($0, "timestamp with time zone") }
+        return CompanyTableDescription(
             name: CompanyTableName(name: "orders"), isView: false,
             columns: columns.map {
                 CompanyColumn(name: $0.0, type: $0.1, isNullable: true, hasDefault: false)
             },
             primaryKey: ["store_transaction_id"], indexes: [],
             rights: CompanyRights(maySelect: true, updatable: [], insertable: []))
-        let text = try proposal(table("subs", key: ["otid"]), orders)
+    }
+
+    @Test func `has a table of one-time purchases as comments`() throws {
+        let text = try proposal(table("subs", key: ["otid"]), orders())
         let asItIs = try SettingsText.settings(SettingsText.production + "\n" + text)
         #expect(asItIs.company.mapping?.purchases == nil)
         let parts = text.components(separatedBy: "have them checked as well:\n")
@@ -88,9 +91,7 @@ import trueup
     }
 
     @Test func `has no purchases where transactions have an end`() throws {
-        let text = try proposal(
-            table("subs", key: ["otid"]),
-            table("log", more: ["transaction_id", "purchased_at", "refunded_at"]))
+        let text = try proposal(table("subs", key: ["otid"]), orders(more: ["expires_at"]))
         #expect(!text.contains("purchases:"), "\(text)")
     }
 }
