@@ -113,6 +113,7 @@ package struct ChildProcess: Sendable {
     package func run() async -> Result {
         var options = PlatformOptions()
         options.processGroupID = 0
+        options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: Self.grace)]
         var variables: [Environment.Key: String] = [:]
         for (name, value) in environment { variables[Environment.Key(stringLiteral: name)] = value }
         do {
@@ -192,7 +193,8 @@ package struct ChildProcess: Sendable {
         let process = execution.processIdentifier.value
         if await hasEnded(process, within: timeout) { return true }
         try? execution.send(signal: .terminate, toProcessGroup: true)
-        _ = await hasEnded(process, within: Self.grace)
+        // A task of its own: one that is cancelled does not wait.
+        _ = await Task { await hasEnded(process, within: Self.grace) }.value
         // The leader's number is taken until this closure returns: no other group can have it.
         try? execution.send(signal: .kill, toProcessGroup: true)
         return false

@@ -11,7 +11,6 @@ package struct OutboxDelivery: Sendable {
     private let destination: any EventDestination
     private let budget: Duration
     private let now: @Sendable () -> Timestamp
-    private let isStopped: @Sendable () -> Bool
 
     /// Failed attempts in a row after which no more are made: one event may be at
     /// fault by itself, several are not.
@@ -22,19 +21,20 @@ package struct OutboxDelivery: Sendable {
     ///   - destination: the receiver.
     ///   - budget: no attempt begins that could take longer than this in all.
     ///   - now: the clock by which attempts are due.
-    ///   - isStopped: looked at before every attempt.
     package init(
         outbox: SQLiteStore, destination: any EventDestination, budget: Duration,
-        now: @escaping @Sendable () -> Timestamp,
-        isStopped: @escaping @Sendable () -> Bool = { false }
+        now: @escaping @Sendable () -> Timestamp
     ) {
         self.outbox = outbox
         self.destination = destination
         self.budget = budget
         self.now = now
-        self.isStopped = isStopped
     }
 
+    /// Delivers until nothing is due, the time is up, or the task is cancelled.
+    ///
+    /// - Returns: How it ended, and what waits.
+    /// - Throws: What the outbox throws.
     package func run() async throws(StoreError) -> DeliverySummary {
         var summary = DeliverySummary()
         let lastStart = ContinuousClock.now + budget - destination.timeout
@@ -42,7 +42,7 @@ package struct OutboxDelivery: Sendable {
         while true {
             let batch = try await outbox.dueEvents(at: now(), limit: destination.concurrency)
             guard !batch.isEmpty else { break }
-            guard !isStopped() else {
+            guard !Task.isCancelled else {
                 summary.end = .stopped
                 break
             }
@@ -76,7 +76,7 @@ package struct OutboxDelivery: Sendable {
 
     /// Delivers events of different subscriptions at once, and records each result as it comes.
     private func deliver(_ batch: [OutboxEvent]) async throws(StoreError) -> [DeliveryOutcome] {
-        let results = await withTaskGroup(of: Result<DeliveryOutcome, StoreError>.self) { group in
+        let results = await withTaskGroup(of: Result<DeliveryOutcome?, StoreError>.self) { group in
             for event in batch {
                 group.addTask {
                     do throws(StoreError) {
@@ -89,12 +89,17 @@ package struct OutboxDelivery: Sendable {
             return await group.reduce(into: []) { $0.append($1) }
         }
         var attempts: [DeliveryOutcome] = []
-        for result in results { attempts.append(try result.get()) }
+        for result in results {
+            if let attempt = try result.get() { attempts.append(attempt) }
+        }
         return attempts
     }
 
-    private func attempt(_ event: OutboxEvent) async throws(StoreError) -> DeliveryOutcome {
+    /// Makes one attempt, and records how it ended; `nil` where it was cancelled, which is no failure of
+    /// the receiver's.
+    private func attempt(_ event: OutboxEvent) async throws(StoreError) -> DeliveryOutcome? {
         let answer = await destination.deliver(event)
+        if Task.isCancelled, answer != .accepted { return nil }
         let moment = now()
         let result: DeliveryOutcome
         switch answer {
@@ -154,7 +159,8 @@ package protocol EventDestination: Sendable {
     /// How many events, each of another subscription, may be delivered at once.
     var concurrency: Int { get }
 
-    /// Makes one attempt to deliver an event, and never takes much longer than `timeout`.
+    /// Makes one attempt to deliver an event; it never takes much longer than `timeout`, and ends
+    /// within seconds where the task is cancelled.
     func deliver(_ event: OutboxEvent) async -> DeliveryAnswer
 }
 

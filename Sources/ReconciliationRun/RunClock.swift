@@ -48,8 +48,8 @@ package final class StopRequest: Sendable {
         handler?()
     }
 
-    /// Runs an asking that ends early, by cancellation, when a stop is requested.
-    func interruptible<Value: Sendable>(
+    /// Runs what ends early, by cancellation, when a stop is requested.
+    package func interruptible<Value: Sendable>(
         _ body: @escaping @Sendable () async -> Value
     ) async -> Value {
         let task = Task { await body() }

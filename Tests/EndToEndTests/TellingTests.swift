@@ -79,6 +79,35 @@ import Testing
         #expect(try outbox(place)["told"] as? Int == corrections.count)
     }
 
+    @Test(.timeLimit(.minutes(30)), arguments: [SIGINT, SIGTERM])
+    func `a signal ends a delivery that waits for a command, and the events stay`(
+        signal: Int32
+    ) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(
+            "#!/bin/sh\ntouch \(folder.url.path)/begun\nexec sleep 100\n", to: "on-correction")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        let place = try workplace(
+            tell: "  command: [\(path)]\n  timeout: 30s\n", customers: 40)
+        let begun = folder.url.path + "/begun"
+        for command in [["run", "nightly"], ["tell"]] {
+            let running = try BuiltExecutable("trueup").start(command, in: place.folder.url)
+            while !FileManager.default.fileExists(atPath: begun), running.process.isRunning {
+                usleep(20_000)
+            }
+            let asked = ContinuousClock.now
+            running.send(signal: signal)
+            let result = running.wait()
+            #expect(asked.duration(to: .now) < .seconds(4), "\(command)")
+            // A run had ended before: its report is published.
+            #expect(result.status == (command[0] == "run" ? 0 : 3), "\(result.errors)")
+            let outbox = try outbox(place)
+            #expect(try #require(outbox["waiting"] as? Int) > 0)
+            #expect(outbox["last_error"] is NSNull, "\(outbox)")
+            try? FileManager.default.removeItem(atPath: begun)
+        }
+    }
+
     @Test(.timeLimit(.minutes(30)), .enabled(if: Peer.isThere))
     func `what is sent is signed, as another implementation sees it`() throws {
         let receiver = try EventReceiver()

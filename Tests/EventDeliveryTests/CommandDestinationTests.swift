@@ -48,6 +48,22 @@ import Testing
         #expect(try text("arguments") == "--flag|two words; $(touch x) *|")
     }
 
+    @Test func `has two seconds to end once the delivery is cancelled`() async throws {
+        let begun = ContinuousClock.now
+        let telling = Task {
+            try await tell(
+                "trap 'sleep 0.5; echo tidied > \(path)/end; exit 1' TERM; touch \(path)/begun; "
+                    + "while :; do sleep 0.1; done")
+        }
+        while !FileManager.default.fileExists(atPath: path + "/begun"), begun.isRecent {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        telling.cancel()
+        #expect(try await telling.value != .accepted)
+        #expect(begun.isRecent)
+        #expect(try text("end") == "tidied\n")
+    }
+
     @Test func `reads a message larger than any pipe holds`() async throws {
         let body = String(repeating: "x", count: 1_000_000)
         #expect(try await tell("wc -c > \(path)/count", body: body) == .accepted)
@@ -174,4 +190,9 @@ import Testing
         else { return false }
         return !status.contains(") Z ")
     }
+}
+
+extension ContinuousClock.Instant {
+    /// Whether it was long before a command's time is up.
+    fileprivate var isRecent: Bool { duration(to: .now) < .seconds(15) }
 }

@@ -33,12 +33,11 @@ import Testing
 
     private func round(
         _ outbox: Outbox, _ destination: ScriptedDestination, minutes: Int64 = 0,
-        budget: Duration = .seconds(86_400), isStopped: @escaping @Sendable () -> Bool = { false }
+        budget: Duration = .seconds(86_400)
     ) async throws -> DeliverySummary {
         let now = Self.start.adding(milliseconds: minutes * 60_000)
         return try await OutboxDelivery(
-            outbox: outbox.store, destination: destination, budget: budget, now: { now },
-            isStopped: isStopped
+            outbox: outbox.store, destination: destination, budget: budget, now: { now }
         ).run()
     }
 
@@ -134,19 +133,35 @@ import Testing
         #expect(try await outbox.untried() == 2)
     }
 
-    @Test func `ends between two events when it is asked to stop`() async throws {
-        let outbox = try Outbox(["a", "b", "c"], at: Self.start)
-        let stop = Mutex(false)
-        let destination = ScriptedDestination { _ in
-            stop.withLock { $0 = true }
-            return .accepted
+    /// A receiver that accepts the first event, and never answers for another.
+    private struct Hanging: EventDestination {
+        let timeout = Duration.seconds(1)
+        let concurrency = 1
+        let hangs = AsyncStream<Void>.makeStream()
+
+        func deliver(_ event: OutboxEvent) async -> DeliveryAnswer {
+            if event.ledgerEntry == 1 { return .accepted }
+            hangs.continuation.yield()
+            try? await Task.sleep(for: .seconds(600))
+            return .failed("no answer")
         }
-        let summary = try await OutboxDelivery(
+    }
+
+    @Test func `ends in the middle of an attempt when it is cancelled, and counts no failure`()
+        async throws
+    {
+        let outbox = try Outbox(["a", "b", "c"], at: Self.start)
+        let destination = Hanging()
+        let delivery = OutboxDelivery(
             outbox: outbox.store, destination: destination, budget: .seconds(60),
-            now: { Self.start }, isStopped: { stop.withLock { $0 } }
-        ).run()
+            now: { Self.start })
+        let running = Task { try await delivery.run() }
+        for await _ in destination.hangs.stream { break }
+        running.cancel()
+        let summary = try await running.value
         #expect(summary.end == .stopped)
-        #expect(destination.arrived == [1])
+        #expect((summary.delivered, summary.failed) == (1, 0))
+        #expect(try await outbox.untried() == 2)
     }
 }
 

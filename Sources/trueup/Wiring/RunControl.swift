@@ -338,32 +338,27 @@ final class SignalWatch {
     /// How long after a signal the process ends at the latest.
     private static let patience = DispatchTimeInterval.milliseconds(4500)
 
-    private var sources: [any DispatchSourceSignal] = []
     private var watched: [Int32] = []
 
+    /// One watch at a time.
     init(stop: StopRequest, say: @escaping @Sendable (String) -> Void) {
-        let queue = DispatchQueue(label: "trueup.signals")
+        CaughtSignals.tell { number in
+            if stop.signal != nil { _exit(128 + number) }
+            say("stopping: the run finishes what is in progress and keeps a checkpoint")
+            // First: what is waited for there keeps the run from noticing the request.
+            ServerPatience.ofProcess.stop()
+            stop.request(signal: number)
+            CaughtSignals.queue.asyncAfter(deadline: .now() + Self.patience) {
+                say(
+                    "The run was stopped before its report was complete. What it wrote is kept, and "
+                        + "the next run of the job reports it.")
+                _exit(128 + number)
+            }
+        }
         for number in [SIGHUP, SIGINT, SIGTERM] {
             if number == SIGHUP, Self.isIgnored(number) { continue }
+            guard CaughtSignals.catch(number) else { continue }
             watched.append(number)
-            // The source sees the signal only when the default action is off.
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler {
-                if stop.signal != nil { _exit(128 + number) }
-                say("stopping: the run finishes what is in progress and keeps a checkpoint")
-                // First: what is waited for there keeps the run from noticing the request.
-                ServerPatience.ofProcess.stop()
-                stop.request(signal: number)
-                queue.asyncAfter(deadline: .now() + Self.patience) {
-                    say(
-                        "The run was stopped before its report was complete. What it wrote is kept, and "
-                            + "the next run of the job reports it.")
-                    _exit(128 + number)
-                }
-            }
-            source.activate()
-            sources.append(source)
         }
     }
 
@@ -371,11 +366,10 @@ final class SignalWatch {
 
     /// Lets the signals end the process again.
     func end() {
-        guard !sources.isEmpty else { return }
-        for source in sources { source.cancel() }
-        sources = []
+        guard !watched.isEmpty else { return }
         for number in watched { signal(number, SIG_DFL) }
         watched = []
+        CaughtSignals.tell(nil)
     }
 
     private static func isIgnored(_ number: Int32) -> Bool {
@@ -384,5 +378,56 @@ final class SignalWatch {
         else { return false }
         signal(number, SIG_IGN)
         return true
+    }
+}
+
+/// Signals that a handler has caught, told on a queue: the handler itself can do no more than write
+/// a byte.
+///
+/// Not by sources of Dispatch for signals. They hear one only if the main thread blocks it, and it
+/// does so for the first source of a process alone: a second watch would ignore every signal.
+private enum CaughtSignals {
+    static let queue = DispatchQueue(label: "trueup.signals")
+    private static let receiver = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+
+    /// The end of the pipe to which the handler writes; -1 where the system gives no pipe.
+    private static let input: Int32 = {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { return -1 }
+        let (output, input) = (ends[0], ends[1])
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: output, queue: queue)
+        source.setEventHandler {
+            // It lives as long as the process.
+            withExtendedLifetime(source) {
+                var number: UInt8 = 0
+                while unsafe read(output, &number, 1) == 1 {
+                    receiver.withLock(\.self)?(Int32(number))
+                }
+            }
+        }
+        source.activate()
+        return input
+    }()
+
+    private static let handler: @convention(c) (Int32) -> Void = { number in
+        let before = errno
+        var byte = UInt8(truncatingIfNeeded: number)
+        _ = unsafe write(CaughtSignals.input, &byte, 1)
+        errno = before
+    }
+
+    /// Names who is told of the signals from now on.
+    static func tell(_ receiver: (@Sendable (Int32) -> Void)?) {
+        self.receiver.withLock { $0 = receiver }
+    }
+
+    /// Catches a signal; `false` where that is not possible, and it ends the process.
+    static func `catch`(_ number: Int32) -> Bool {
+        guard input >= 0 else { return false }
+        return signal(number, handler) != nil
     }
 }

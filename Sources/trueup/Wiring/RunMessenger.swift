@@ -261,12 +261,17 @@ struct EventNotifier {
         let stop = StopRequest()
         let signals = SignalWatch(stop: stop) { _ in }
         defer { signals.end() }
-        let summary = try await OutboxDelivery(
-            outbox: store, destination: destination, budget: budget, now: now,
-            isStopped: { stop.signal != nil }
-        ).run()
+        let delivery = OutboxDelivery(
+            outbox: store, destination: destination, budget: budget, now: now)
+        let summary = await stop.interruptible {
+            do throws(StoreError) {
+                return Result<_, StoreError>.success(try await delivery.run())
+            } catch {
+                return .failure(error)
+            }
+        }
         _ = consume lock
-        return summary
+        return try summary.get()
     }
 
     func shutdown() async {
