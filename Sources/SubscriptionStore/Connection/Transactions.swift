@@ -261,22 +261,33 @@ extension Database {
     }
 }
 
-/// Lets others have a turn between two writes.
+/// Lets others have a turn between writes.
 ///
-/// SQLite has no queue: a program that waits for the lock tries again and again, up to 100 ms
-/// apart, and a job that takes the lock at once after it freed it can be in the way at every try,
-/// however short its transactions. So after each longer one the lock stays free for as long as it
-/// was held, and for longer while others really write.
+/// SQLite has no queue: a program that waits for the lock tries again and again, 1 to 20 ms apart at
+/// first, and a job that takes the lock at once after it freed it can be in the way at every try,
+/// however short its transactions. So the lock stays free for the time between two tries whenever it
+/// was held for `StoreLimits.longestHoldMilliseconds` in all, and after each longer transaction while
+/// others really write.
 final class WriteBackoff: Sendable {
-    private struct Last {
-        /// Of the database, as SQLite counts commits of other connections.
+    private struct State {
+        /// The connection that wrote last, and what it has seen of commits by others: each counts them
+        /// for itself, and for each of ours the others of ours are such.
+        var connection: ObjectIdentifier?
         var version: Int64?
         var othersWrote: ContinuousClock.Instant?
-        var ended: ContinuousClock.Instant?
-        var took = Duration.zero
+        /// How long the lock was held since others last had a turn.
+        var held = Duration.zero
+        /// When the turn of the others ends.
+        var turnEnds: ContinuousClock.Instant?
+
+        /// Another connection has committed a short time ago.
+        func othersWrite(at now: ContinuousClock.Instant) -> Bool {
+            guard let othersWrote else { return false }
+            return othersWrote.duration(to: now) < .seconds(StoreLimits.othersStaySeconds)
+        }
     }
 
-    private let last = Mutex(Last())
+    private let state = Mutex(State())
 
     /// Notes the beginning of a transaction, inside of it, and whether others have written since
     /// the one before.
@@ -285,9 +296,12 @@ final class WriteBackoff: Sendable {
     func begin(_ db: Database) throws -> ContinuousClock.Instant {
         let start = ContinuousClock.now
         let version = try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
-        last.withLock { last in
-            if last.version != nil, last.version != version { last.othersWrote = start }
-            last.version = version
+        state.withLock { state in
+            let connection = ObjectIdentifier(db)
+            if state.connection == connection, state.version != version {
+                state.othersWrote = start
+            }
+            (state.connection, state.version) = (connection, version)
         }
         return start
     }
@@ -295,31 +309,36 @@ final class WriteBackoff: Sendable {
     /// Notes that the transaction has ended.
     func wrote(from start: ContinuousClock.Instant) {
         let ended = ContinuousClock.now
-        last.withLock { last in
-            last.ended = ended
-            last.took = start.duration(to: ended)
+        state.withLock { state in
+            let took = start.duration(to: ended)
+            state.held += took
+            let turn = Self.turn(
+                after: took, held: state.held, besidesOthers: state.othersWrite(at: ended))
+            guard turn > .zero else { return }
+            state.held = .zero
+            state.turnEnds = ended + turn
         }
     }
 
     /// How long to leave the lock alone still.
     var pause: Duration {
-        let last = last.withLock(\.self)
-        guard let ended = last.ended else { return .zero }
-        let turn = Self.turn(after: last.took, besidesOthers: areOthersWriting)
-        return max(.zero, turn - ended.duration(to: .now))
-    }
-
-    /// Another connection has committed a short time ago.
-    var areOthersWriting: Bool {
-        guard let wrote = last.withLock(\.othersWrote) else { return false }
-        return wrote.duration(to: .now) < .seconds(StoreLimits.othersStaySeconds)
+        guard let turnEnds = state.withLock(\.turnEnds) else { return .zero }
+        return max(.zero, ContinuousClock.now.duration(to: turnEnds))
     }
 
     /// How long the lock stays free after a transaction.
-    static func turn(after took: Duration, besidesOthers: Bool) -> Duration {
-        guard took >= .milliseconds(StoreLimits.backoffAfterMilliseconds) else { return .zero }
-        let turn = min(took, .milliseconds(StoreLimits.longestBackoffMilliseconds))
-        return besidesOthers ? turn * 2 : turn
+    ///
+    /// - Parameters:
+    ///   - took: How long the transaction held the lock.
+    ///   - held: How long the lock was held since it last stayed free, this transaction included.
+    ///   - besidesOthers: Whether another connection has committed a short time ago.
+    /// - Returns: Zero, or as long as a program that waits is likely to pause between two tries.
+    static func turn(after took: Duration, held: Duration, besidesOthers: Bool) -> Duration {
+        if besidesOthers, took >= .milliseconds(StoreLimits.turnAfterMilliseconds) {
+            return min(took, .milliseconds(StoreLimits.longestTurnMilliseconds / 2)) * 2
+        }
+        guard held >= .milliseconds(StoreLimits.longestHoldMilliseconds) else { return .zero }
+        return .milliseconds(StoreLimits.turnMilliseconds)
     }
 }
 
@@ -474,10 +493,14 @@ enum StoreLimits {
     static let correctionsPerBatch = 100
     /// Rows per transaction where each row changes a table and its indexes at random places.
     static let scatteredRowsPerChunk = 500
-    /// After a write as long as this or longer others get a turn before the next one.
-    static let backoffAfterMilliseconds = 2
-    /// The longest turn that others get between two writes.
-    static let longestBackoffMilliseconds = 20
+    /// How long the lock is held in all before others get a turn, and how long that is: SQLite tries
+    /// for a lock after 1, 3, 8, 18, 33 and 53 ms.
+    static let longestHoldMilliseconds = 30
+    static let turnMilliseconds = 20
+    /// While others write, they get a turn after a transaction as long as this or longer, of twice
+    /// its time and at most so long.
+    static let turnAfterMilliseconds = 2
+    static let longestTurnMilliseconds = 40
     /// Others that have written count as still writing for so long.
     static let othersStaySeconds = 10
     /// How long a lock is tried for at least: a `status` looks at it for an instant.

@@ -310,7 +310,7 @@ package enum LineOutcome: Hashable, Sendable {
 }
 
 extension SQLiteStore {
-    /// Loads what the company's own endpoint received into the inbox: all of a file or nothing.
+    /// Loads what the company's own endpoint received into the inbox.
     ///
     /// A notification that was received at an unknown time counts as received now: an absent time
     /// would say that it was not.
@@ -333,9 +333,16 @@ extension SQLiteStore {
             guard !dryRun else {
                 return try loading.read { db in try compareNotifications(lines: lines, db) }
             }
-            return try blockingWrite(doing, on: loading) { db in
-                try mergeNotifications(of: app, lines: lines, db)
+            var counts = LoadCounts()
+            var last = ""
+            while let next = try lastOfNextNotifications(after: last, on: loading) {
+                counts = try blockingWrite(doing, on: loading) { [counts, last] db in
+                    try mergeNotifications(of: app, after: last, through: next, counts, db)
+                }
+                last = next
             }
+            counts.unchanged = lines - counts.updated - counts.inserted
+            return counts
         } catch let error as DatabaseError {
             throw StoreError(error, doing: doing)
         }
@@ -368,29 +375,48 @@ extension SQLiteStore {
         }
     }
 
+    /// The last of as many lines as one transaction merges; `nil` where none follows.
+    private func lastOfNextNotifications(
+        after last: String, on loading: DatabaseQueue
+    ) throws -> String? {
+        try loading.writeWithoutTransaction { db in
+            try String.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT max(notification_uuid) FROM (
+                            SELECT notification_uuid FROM temp.trueup_staged
+                            WHERE notification_uuid > ? ORDER BY notification_uuid
+                            LIMIT \(StoreLimits.rowsPerChunk))
+                        """), arguments: [last])
+        }
+    }
+
     private func mergeNotifications(
-        of app: AppIdentity?, lines: Int, _ db: Database
+        of app: AppIdentity?, after last: String, through next: String, _ before: LoadCounts,
+        _ db: Database
     ) throws -> LoadCounts {
         let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
-        var counts = LoadCounts()
-        try db.execute(
+        let isPart = "s.notification_uuid > ? AND s.notification_uuid <= ?"
+        var counts = before
+        try db.cachedStatement(
             sql: """
                 UPDATE main.trueup_notifications AS t
                 SET received_at = ifnull(s.received_at, \(now))
                 FROM temp.trueup_staged AS s
-                WHERE \(Self.learnsTime)
-                """)
-        counts.updated = db.changesCount
-        try db.execute(
+                WHERE \(isPart) AND \(Self.learnsTime)
+                """
+        ).execute(arguments: [last, next])
+        counts.updated += db.changesCount
+        try db.cachedStatement(
             sql: """
                 INSERT INTO main.trueup_notifications (
                     notification_uuid, bundle_id, environment, received_at)
                 SELECT notification_uuid, ?, ?, ifnull(received_at, \(now))
-                FROM temp.trueup_staged AS s WHERE \(Self.isNew)
-                """,
-            arguments: [app?.bundleID, app?.environment.rawValue])
-        counts.inserted = db.changesCount
-        counts.unchanged = lines - counts.updated - counts.inserted
+                FROM temp.trueup_staged AS s WHERE \(isPart) AND \(Self.isNew)
+                ORDER BY notification_uuid
+                """
+        ).execute(arguments: [app?.bundleID, app?.environment.rawValue, last, next])
+        counts.inserted += db.changesCount
         return counts
     }
 

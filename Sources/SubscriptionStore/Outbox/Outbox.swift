@@ -1,6 +1,7 @@
 import GRDB
 import Reconciliation
 package import Subscriptions
+import Synchronization
 
 /// Puts an event into the outbox, inside the transaction that changes the row and writes the
 /// ledger: there is never a correction without its event, nor an event without its correction.
@@ -153,14 +154,34 @@ extension SQLiteStore {
     /// Makes no event due before that moment, because the receiver does not work; neither one whose
     /// next attempt lies further ahead than any may.
     package func postpone(until moment: Timestamp) async throws(StoreError) {
-        try await write("postponing the events to tell") { db in
-            try db.execute(
+        // In the order of the index, which the update leaves as it is.
+        try await inChunks("postponing the events to tell", from: [-1, -1] as [Int64]) {
+            first, db in
+            let part = """
+                FROM trueup_outbox INDEXED BY trueup_outbox_order
+                WHERE told_at IS NULL AND given_up_at IS NULL AND (attempts, ledger_entry) > (?, ?)
+                ORDER BY attempts, ledger_entry
+                """
+            let key = "SELECT attempts, ledger_entry \(part)"
+            let last =
+                try Row.fetchOne(
+                    db.cachedStatement(
+                        sql: "\(key) LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk - 1)"),
+                    arguments: StatementArguments(first)
+                )
+                .map { [$0.integer(at: 0) ?? 0, $0.integer(at: 1) ?? 0] }
+            try db.cachedStatement(
                 sql: """
-                    UPDATE trueup_outbox SET next_attempt_at = ?1
-                    WHERE told_at IS NULL AND given_up_at IS NULL
-                        AND (next_attempt_at < ?1 OR next_attempt_at > ?2)
-                    """,
-                arguments: [moment.unixMilliseconds, moment.farthestAttempt.unixMilliseconds])
+                    UPDATE trueup_outbox SET next_attempt_at = ?
+                    WHERE (next_attempt_at < ? OR next_attempt_at > ?) AND ledger_entry IN (
+                        SELECT ledger_entry \(part) LIMIT \(StoreLimits.rowsPerChunk))
+                    """
+            ).execute(
+                arguments: [
+                    moment.unixMilliseconds, moment.unixMilliseconds,
+                    moment.farthestAttempt.unixMilliseconds,
+                ] + StatementArguments(first))
+            return last
         }
     }
 
@@ -168,16 +189,23 @@ extension SQLiteStore {
     ///
     /// One whose message was erased is none of them.
     package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
-        try await write("returning events that were given up to the queue") { db in
-            try db.execute(
+        let retried = Mutex(0)
+        try await inChunks("returning events that were given up to the queue", from: 0) { _, db in
+            try db.cachedStatement(
                 sql: """
                     UPDATE trueup_outbox
                     SET given_up_at = NULL, attempts = 0, next_attempt_at = ?
-                    WHERE given_up_at IS NOT NULL AND body IS NOT NULL
-                    """,
-                arguments: [now.unixMilliseconds])
-            return db.changesCount
+                    WHERE ledger_entry IN (
+                        SELECT ledger_entry FROM trueup_outbox
+                        WHERE given_up_at IS NOT NULL AND body IS NOT NULL
+                        LIMIT \(StoreLimits.rowsPerChunk))
+                    """
+            ).execute(arguments: [now.unixMilliseconds])
+            let changed = db.changesCount
+            retried.withLock { $0 += changed }
+            return changed == StoreLimits.rowsPerChunk ? 0 : nil
         }
+        return retried.withLock(\.self)
     }
 
     /// Counts the outbox; what is due already has its next attempt at `now` at the latest.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StoreSupport
 import Subscriptions
 import Synchronization
 import Testing
@@ -80,6 +81,56 @@ import Testing
             try database.rows("SELECT DISTINCT state FROM trueup_findings") == [["resolved"]])
         #expect(observer.largest > 100)
         #expect(observer.largest <= 2 * StoreLimits.rowsPerChunk, "\(observer.largest)")
+    }
+
+    /// A receiver that is down while a backfill reports every row.
+    @Test func `no transaction grows with the events that wait`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try CompanyService(at: database.path).hold(
+            eventsOf: Self.ids, at: Timestamp(unixMilliseconds: Night.start))
+        let observer = Observer()
+        store.connection.add(transactionObserver: observer, extent: .databaseLifetime)
+
+        let later = Timestamp(unixMilliseconds: Night.start + 60_000)
+        try await store.postpone(until: later)
+        let due = "SELECT next_attempt_at, count(*) FROM trueup_outbox GROUP BY 1"
+        #expect(
+            try database.rows(due) == [["\(later.unixMilliseconds)", "\(Self.rows)"]])
+        try database.execute("UPDATE trueup_outbox SET given_up_at = 1, attempts = 6")
+        #expect(try await store.retryGivenUp(at: later) == Self.rows)
+        #expect(
+            try database.value("SELECT count(*) FROM trueup_outbox WHERE attempts = 0")
+                == "\(Self.rows)")
+        #expect(observer.largest > 100)
+        #expect(observer.largest <= StoreLimits.rowsPerChunk, "\(observer.largest)")
+    }
+
+    /// Its load fails after a part, which stays; the same file then brings the rest.
+    @Test func `no transaction grows with a file of notifications`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        func load() throws -> LoadCounts {
+            try store.loadNotifications(of: app) { add in
+                for id in Self.ids {
+                    _ = try add(ReceivedNotification(notificationUUID: id, receivedAt: nil))
+                }
+            }
+        }
+        let half = Self.rows / 2
+        try database.execute(
+            """
+            CREATE TRIGGER no_more BEFORE INSERT ON trueup_notifications
+            WHEN (SELECT count(*) FROM trueup_notifications) >= \(half)
+            BEGIN SELECT RAISE(ABORT, 'killed'); END
+            """)
+        #expect(throws: StoreError.self) { try load() }
+        try database.execute("DROP TRIGGER no_more")
+        let part = StoreLimits.rowsPerChunk
+        #expect(
+            try database.value("SELECT count(*) FROM trueup_notifications") == "\(part)")
+        let rest = try load()
+        #expect((rest.inserted, rest.unchanged) == (Self.rows - part, part))
     }
 
     /// The report stands on the run; where its findings stand over the nights is entered after it.
