@@ -43,9 +43,29 @@ package struct ReportAudit {
     ///   - directory: The folder.
     ///   - perRun: Takes each run as soon as it has been audited.
     /// - Returns: The result of all runs together.
-    /// - Throws: `.noReport` when there is nothing to audit, `.unreadable` when a file may not be read.
+    /// - Throws: `.noReport` when there is nothing to audit, `.unreadable` when the system does not read a file.
     package func audit(
         _ directory: String, perRun: (RunAudit) throws -> Void
+    ) async throws -> AuditResult {
+        let faults = ReadFaults()
+        return try await ReadFaults.$current.withValue(faults) {
+            do {
+                let result = try await auditContents(of: directory) { run in
+                    try faults.refuse()
+                    try perRun(run)
+                }
+                try faults.refuse()
+                return result
+            } catch {
+                // What follows from a fault is not the reason.
+                try faults.refuse()
+                throw error
+            }
+        }
+    }
+
+    private func auditContents(
+        of directory: String, perRun: (RunAudit) throws -> Void
     ) async throws -> AuditResult {
         guard let names = Folder.names(in: directory) else {
             throw AuditFailure.noReport(
@@ -53,7 +73,6 @@ package struct ReportAudit {
                     + "of a run, or a report folder.")
         }
         if names.contains(where: RunAuditor.signs.contains) {
-            try Self.refuseUnreadable(names.map { directory + "/" + $0 })
             return try await auditRun(directory, perRun)
         }
         guard names.contains(where: { Folder.isDay($0) || $0 == IndexFile.name }) else {
@@ -61,24 +80,10 @@ package struct ReportAudit {
                 "\(directory) is neither the folder of a run nor a report folder. Nothing was checked. Name "
                     + "one of these.")
         }
-        let audited = names.filter { Folder.isDay($0) || ReportFolderAudit.files.contains($0) }
-        try Self.refuseUnreadable(audited.map { directory + "/" + $0 })
         var folder = ReportFolderAudit(
             directory: directory, names: names, anchors: anchors, database: database,
             progress: progress)
         return try await folder.audit(trust: trust, perRun)
-    }
-
-    /// Refuses what this user may not read: it proves nothing, and must not look like something that was
-    /// changed.
-    private static func refuseUnreadable(_ paths: [String]) throws(AuditFailure) {
-        let unreadable = paths.flatMap(Folder.unreadable)
-        guard let first = unreadable.first else { return }
-        let others = unreadable.count - 1
-        throw .unreadable(
-            "This user may not read \(first)\(others > 0 ? ", nor \(others) more" : ""). Nothing was "
-                + "checked, so nothing is known of these reports. Run trueup verify as a user who may "
-                + "read all of their files.")
     }
 
     private func auditRun(
@@ -155,7 +160,7 @@ package struct AuditProgress: Sendable {
 package enum AuditFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The path is not a readable folder, or contains no report.
     case noReport(String)
-    /// The rights on some of its files forbid to read them.
+    /// A file could not be read, for a reason that is not in the report.
     case unreadable(String)
     /// A given root is not a certificate.
     case certificate(String)

@@ -7,6 +7,7 @@ import Subscriptions
 enum EntryPoint {
     static func main() async {
         prepareProcess()
+        guard mayOpenEnoughFiles() else { exit(ExitStatus.config.code) }
         let arguments = Array(CommandLine.arguments.dropFirst())
         let invocation = Invocation.process()
         HelpLines.ensureWidth(in: invocation)
@@ -31,5 +32,26 @@ enum EntryPoint {
         where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
             _ = unsafe open("/dev/null", O_RDWR)
         }
+    }
+
+    /// Files that the runtime, a database and a report have open at once: with fewer the runtime ends
+    /// the process without a word.
+    private static let openFiles: rlim_t = 24
+
+    /// Raises the limit of open files where it is lower than that, and says so where it may not.
+    private static func mayOpenEnoughFiles() -> Bool {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var limit = rlimit()
+        guard unsafe getrlimit(resource, &limit) == 0, limit.rlim_cur < openFiles else {
+            return true
+        }
+        limit.rlim_cur = min(openFiles, limit.rlim_max)
+        if limit.rlim_cur == openFiles, unsafe setrlimit(resource, &limit) == 0 { return true }
+        let message =
+            "error: This process may have only \(limit.rlim_cur) files open at once; trueup needs "
+            + "\(openFiles). Nothing was done. Raise the limit: \"ulimit -n 1024\", or LimitNOFILE= in "
+            + "the unit.\n"
+        _ = unsafe message.withCString { text in unsafe write(STDERR_FILENO, text, strlen(text)) }
+        return false
     }
 }

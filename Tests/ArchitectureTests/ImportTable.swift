@@ -53,7 +53,7 @@ enum ImportTable {
         ImportRule(
             "ReportAudit",
             ours: ["AppStoreServerAPI", "CZlib", "JSONWebSignature", "Subscriptions"],
-            outside: ["Crypto", "FoundationEssentials", "Glibc"]),
+            outside: ["Crypto", "FoundationEssentials", "Glibc", "Synchronization"]),
         // Reconciliation decides what becomes of a remembered finding: the store reads and writes it, in
         // the transactions of its own chunks. Crypto for the ledger's chain of hashes. SQLite itself, which GRDB brings along, to read columns
         // in place where every row of a large table is read, and to bind the lines of a load.

@@ -5,8 +5,6 @@ import Subscriptions
 struct ReportFolderAudit {
     static let latest = "latest"
     private static let secondsPerDay: Int64 = 24 * 60 * 60
-    /// The files of a report folder that are read besides the runs.
-    static let files: Set<String> = [IndexFile.name, DatabaseNote.name]
     /// The files of a report folder besides the runs; reports of comparisons are a chain of their own, and
     /// name the sales reports that they read with their digests.
     private static let own: Set<String> = [

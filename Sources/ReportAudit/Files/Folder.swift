@@ -12,7 +12,10 @@ enum Folder {
     /// The kind of a path; links are not followed.
     static func entry(at path: String) -> Entry {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return .nothing }
+        guard unsafe lstat(path, &status) == 0 else {
+            ReadFaults.note(errno, of: path)
+            return .nothing
+        }
         return switch status.st_mode & S_IFMT {
         case S_IFREG: .file
         case S_IFDIR: .folder
@@ -24,30 +27,12 @@ enum Folder {
     /// Names sorted by their bytes; `nil` when the folder cannot be read.
     static func names(in folder: String) -> [String]? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
+            // Foundation does not say why.
+            let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            if descriptor < 0 { ReadFaults.note(errno, of: folder) } else { close(descriptor) }
             return nil
         }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    }
-
-    /// Paths that this user may not read: a file's, or a folder's and all below it; links are not
-    /// followed, and drafts are left out.
-    ///
-    /// - Parameter path: The file or folder.
-    /// - Returns: The paths.
-    static func unreadable(at path: String) -> [String] {
-        switch entry(at: path) {
-        case .file: mayRead(path, R_OK) ? [] : [path]
-        case .folder where !mayRead(path, R_OK | X_OK): [path]
-        case .folder:
-            (names(in: path) ?? []).filter { !isPartial($0) }
-                .flatMap { unreadable(at: path + "/" + $0) }
-        case .nothing, .link, .other: []
-        }
-    }
-
-    /// Whether the rights allow it; `true` where something else is in the way.
-    private static func mayRead(_ path: String, _ rights: Int32) -> Bool {
-        unsafe faccessat(AT_FDCWD, path, rights, AT_EACCESS) == 0 || errno != EACCES
     }
 
     /// Where a link points.

@@ -1,12 +1,14 @@
 import Glibc
 import JSONWebSignature
+import Synchronization
 
 /// The reason why a file cannot be read, or a record in it has no meaning.
 struct UnreadableFile: Error {
     let reason: String
 
-    init(errorNumber: Int32) {
-        reason = unsafe strerror(errorNumber).map { unsafe String(cString: $0) } ?? "error"
+    init(errorNumber: Int32, of path: String) {
+        reason = ReadFaults.words(errorNumber)
+        ReadFaults.note(errorNumber, of: path)
     }
 
     init(_ reason: String) {
@@ -14,17 +16,59 @@ struct UnreadableFile: Error {
     }
 }
 
+/// Faults of the system during an audit, such as a disk that fails, or a file that this user may not
+/// read.
+///
+/// They prove nothing of a report, and what they leave unread must not look like something that was
+/// changed.
+final class ReadFaults: Sendable {
+    /// Those of the audit that goes on here.
+    @TaskLocal static var current: ReadFaults?
+
+    /// The errors that follow from what is in the place of a file, and so from whoever put it there.
+    private static let saysWhatIsThere = [
+        ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENXIO, EINVAL,
+    ]
+
+    private let noted = Mutex<String?>(nil)
+
+    /// Ends an audit in which something could not be read.
+    ///
+    /// - Throws: `.unreadable`.
+    func refuse() throws(AuditFailure) {
+        guard let fault = noted.withLock(\.self) else { return }
+        throw .unreadable(
+            "\(fault). That proves nothing about the report, and the check is not complete. Remove the "
+                + "cause, such as rights that the user of this command lacks, then run trueup verify "
+                + "again.")
+    }
+
+    /// Notes why the system did not read a path, unless that is due to what is there.
+    static func note(_ errorNumber: Int32, of path: String) {
+        guard let current, !saysWhatIsThere.contains(errorNumber) else { return }
+        current.noted.withLock { noted in
+            noted = noted ?? "\(path) could not be read: \(words(errorNumber))"
+        }
+    }
+
+    static func words(_ errorNumber: Int32) -> String {
+        unsafe strerror(errorNumber).map { unsafe String(cString: $0) } ?? "error"
+    }
+}
+
 /// A plain file, open for reading.
 final class PlainFile {
+    private let path: String
     private let descriptor: Int32
     let bytes: Int
 
     /// - Throws: Also for a link, a pipe and everything else that is not a plain file.
     init(_ path: String) throws(UnreadableFile) {
+        self.path = path
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno != ELOOP else { throw UnreadableFile("it is a link, not a file") }
-            throw UnreadableFile(errorNumber: errno)
+            throw UnreadableFile(errorNumber: errno, of: path)
         }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -49,7 +93,7 @@ final class PlainFile {
             if taken < 0 { failure = errno }
             count = max(0, taken)
         }
-        if let failure { throw UnreadableFile(errorNumber: failure) }
+        if let failure { throw UnreadableFile(errorNumber: failure, of: path) }
         return bytes
     }
 
