@@ -76,6 +76,8 @@ import Testing
         let run = try place.run("run", "nightly")
         #expect(run.status == 69, "\(run.errors)\n\(run.output)")
         #expect(try place.report("undecided.csv").contains("unavailable"))
+        let plan = try place.run("show", "plan").output
+        #expect(plan.contains("lacks what it did not check"), "\(plan)")
     }
 
     @Test func `is 73 when the report cannot be created`() throws {
@@ -98,6 +100,15 @@ import Testing
             #expect(limited.status == 74, "\(command)")
             #expect(limited.errors.contains("The disk failed or is full"), "\(limited.errors)")
         }
+    }
+
+    @Test func `is 78 when too few files may be open, and a lower limit is raised`() throws {
+        let place = try workplace()
+        let limited = try shell("ulimit -n 15; exec \"$0\" status", in: place)
+        #expect(limited.status == 78)
+        #expect(limited.errors.contains("only 15 files open at once"), "\(limited.errors)")
+        let raised = try shell("ulimit -S -n 15; exec \"$0\" run nightly", in: place)
+        #expect(raised.status == 5, "\(raised.errors)")
     }
 
     /// Runs a script of the shell, to which `$0` is the program.
