@@ -42,6 +42,29 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     }
 
+    @Test func `reads the report of a run that a signal stopped, and has two seconds for that`()
+        throws
+    {
+        let place = try place("before: [./before], after: [./after]")
+        try program("before", "touch $(dirname $0)/begun; exec sleep 60", in: place)
+        try program("after", "cat > $(dirname $0)/ended; exec sleep 60", in: place)
+        let run = try place.start("run", "nightly")
+        let begun = place.folder.url.appendingPathComponent("jobs/begun").path
+        while !FileManager.default.fileExists(atPath: begun), run.process.isRunning {
+            usleep(20_000)
+        }
+        let asked = ContinuousClock.now
+        run.send(signal: SIGINT)
+        let result = run.wait()
+        #expect(asked.duration(to: .now) < .seconds(5))
+        #expect(result.status == 130, "\(result.errors)")
+        #expect(result.output.hasPrefix("Stopped by SIGINT"), "\(result.output)")
+        #expect(result.errors.contains("took longer than 2s after a signal"), "\(result.errors)")
+        #expect(!result.errors.contains("before its report was complete"), "\(result.errors)")
+        let ended = try object("ended", in: place)
+        #expect(try ended["run_id"] as? String == place.summary()["run_id"] as? String)
+    }
+
     @Test func `reads the run, the plan and the summary, and is named in the report`() throws {
         let place = try place(
             "before: [./before], after_plan: [./policy, strict], after: [./after]")

@@ -349,9 +349,12 @@ final class SignalWatch {
             ServerPatience.ofProcess.stop()
             stop.request(signal: number)
             CaughtSignals.queue.asyncAfter(deadline: .now() + Self.patience) {
-                say(
-                    "The run was stopped before its report was complete. What it wrote is kept, and "
-                        + "the next run of the job reports it.")
+                // The watch ends with the report.
+                if CaughtSignals.areTold {
+                    say(
+                        "The run was stopped before its report was complete. What it wrote is kept, and "
+                            + "the next run of the job reports it.")
+                }
                 _exit(128 + number)
             }
         }
@@ -424,6 +427,9 @@ private enum CaughtSignals {
     static func tell(_ receiver: (@Sendable (Int32) -> Void)?) {
         self.receiver.withLock { $0 = receiver }
     }
+
+    /// Whether a watch is told of them.
+    static var areTold: Bool { receiver.withLock { $0 != nil } }
 
     /// Catches a signal; `false` where that is not possible, and it ends the process.
     static func `catch`(_ number: Int32) -> Bool {

@@ -98,7 +98,13 @@ final class RunHooks: Sendable {
 
     private func note(_ remark: String) { said.withLock { $0.append(remark) } }
 
-    private var timeout: Duration { .milliseconds(run.hooks.timeoutMilliseconds) }
+    /// Of one program; after a signal to this run that is no time to wait for long.
+    private var timeout: Duration {
+        let configured = Duration.milliseconds(run.hooks.timeoutMilliseconds)
+        return stop.signal == nil ? configured : min(configured, Self.timeoutAfterSignal)
+    }
+
+    private static let timeoutAfterSignal = Duration.seconds(2)
 
     /// Starts a program and waits for its end, for its time, or for a signal to this run.
     private func result(
@@ -133,7 +139,8 @@ final class RunHooks: Sendable {
         case .signalled(let number): "was ended by signal \(number)"
         case .timedOut:
             "took longer than \(DurationText.text(ofMilliseconds: timeout.wholeMilliseconds)) "
-                + "(hooks.timeout) and was stopped"
+                + (timeout == timeoutAfterSignal ? "after a signal" : "(hooks.timeout)")
+                + " and was stopped"
         case .notStarted(let reason): "could not be started: \(reason)"
         }
     }

@@ -26,12 +26,15 @@ struct RunSession {
         let begun = BegunRun()
         let stop = StopRequest()
         let ending: Result<FinishedReport, any Error>
+        var shown: Result<Void, any Error> = .success(())
         do {
             for app in run.askedApps {
                 connections.append(try AppConnection(app, environment: invocation.environment))
             }
             notifier = self.notifier()
-            ending = .success(try await perform(over: connections, notifier, begun, until: stop))
+            let report: FinishedReport
+            (report, shown) = try await perform(over: connections, notifier, begun, until: stop)
+            ending = .success(report)
         } catch StoreError.stopped(let words) {
             ending = .failure(CommandFailure(stop.exitStatus, words))
         } catch {
@@ -43,13 +46,14 @@ struct RunSession {
         for problem in await pings.end(isWell: run.isWell(message.status)) { warn(problem) }
         await send(message)
         _ = try ending.get()
+        try shown.get()
         return message.status
     }
 
     private func perform(
         over connections: [AppConnection], _ notifier: Notifier, _ begun: BegunRun,
         until stop: StopRequest
-    ) async throws -> FinishedReport {
+    ) async throws -> (FinishedReport, shown: Result<Void, any Error>) {
         let settings = run.settings
         let runID = run.header.runID
 
@@ -168,7 +172,6 @@ struct RunSession {
         do {
             report = try await publish(folder, database, from: store, telling: terminal)
             terminal.clear()
-            try show(report)
         } catch {
             await leaveMetrics(
                 ofRunWithout: error, waits: waits, store: store, and: calls.shared)
@@ -176,7 +179,12 @@ struct RunSession {
         }
         signals.end()
 
-        // The report is published: nothing that comes after it changes how the run ended.
+        // The report is published: nothing that comes after it changes how the run ended. It may take a
+        // minute, and a signal may end it: so the summary is shown first.
+        let shown = Result {
+            try show(report)
+            try invocation.output.flush()
+        }
         await note(report, in: start.register)
         await leaveMetrics(of: report.summary, waits: waits, store: store, and: calls.shared)
         await deleteWhatIsPastItsRetention(in: store)
@@ -186,7 +194,7 @@ struct RunSession {
         _ = consume lock
         if let problem = await hooks.after(report) { warn(problem) }
         await notify(by: notifier, from: store, after: conclusion.exitStatus)
-        return report
+        return (report, shown)
     }
 
     /// Books on a server may be large: reading them counts for `max_duration` as well.
