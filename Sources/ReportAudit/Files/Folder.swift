@@ -29,7 +29,8 @@ enum Folder {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
             // Foundation does not say why.
             let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            if descriptor < 0 { ReadFaults.note(errno, of: folder) } else { close(descriptor) }
+            ReadFaults.note(descriptor < 0 ? errno : EIO, of: folder)
+            if descriptor >= 0 { close(descriptor) }
             return nil
         }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -334,8 +334,8 @@ package struct Show: Verb {
             "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence)
         if ![.ok, .findings, .empty, .guarded].contains(status) {
             try invocation.show(
-                "The run ended before it had checked every row (exit status \(status.code), "
-                    + "\(status.name)); the plan lacks what it did not check.")
+                "The run exited with \(status.code) (\(status.name)): the plan lacks what it did not "
+                    + "check.")
         }
         try record.forEachPlanned { correction, fate in
             try invocation.show(PlanListing.line(of: correction, fate: fate))

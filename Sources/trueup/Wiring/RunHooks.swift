@@ -64,7 +64,7 @@ final class RunHooks: Sendable {
         let result = await result(
             of: "after", run.hooks.after, .file(report.path + "/summary.json"),
             more: ["TRUEUP_REPORT": FileSystemFacts.realPath(report.path)], heedsStop: false)
-        guard let failure = Self.failure(result, within: timeout) else { return nil }
+        guard let failure = self.failure(result) else { return nil }
         return "hooks.after (\(run.hooks.after[0])) \(failure). The run and its report are "
             + "complete."
     }
@@ -74,7 +74,7 @@ final class RunHooks: Sendable {
     ) async -> String? {
         let result = await result(of: name, command, input)
         let who = "hooks.\(name) (\(command[0]))"
-        let failure = Self.failure(result, within: timeout)
+        let failure = self.failure(result)
         logger.info(
             "hook",
             metadata: [
@@ -130,17 +130,15 @@ final class RunHooks: Sendable {
     }
 
     /// How it failed, in words that follow its name; `nil` where it ended with 0.
-    private static func failure(
-        _ result: ChildProcess.Result, within timeout: Duration
-    ) -> String? {
+    private func failure(_ result: ChildProcess.Result) -> String? {
         switch result.end {
         case .exited(0): nil
         case .exited(let status): "ended with status \(status)"
         case .signalled(let number): "was ended by signal \(number)"
+        case .timedOut where stop.signal != nil: "was stopped after a signal to the run"
         case .timedOut:
             "took longer than \(DurationText.text(ofMilliseconds: timeout.wholeMilliseconds)) "
-                + (timeout == timeoutAfterSignal ? "after a signal" : "(hooks.timeout)")
-                + " and was stopped"
+                + "(hooks.timeout) and was stopped"
         case .notStarted(let reason): "could not be started: \(reason)"
         }
     }
