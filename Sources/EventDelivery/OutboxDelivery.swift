@@ -95,8 +95,8 @@ package struct OutboxDelivery: Sendable {
         return attempts
     }
 
-    /// Makes one attempt, and records how it ended; `nil` where it was cancelled, which is no failure of
-    /// the receiver's.
+    /// Makes one attempt, and records how it ended; `nil` where it was cancelled, which does not count as
+    /// a failure of the receiver.
     private func attempt(_ event: OutboxEvent) async throws(StoreError) -> DeliveryOutcome? {
         let answer = await destination.deliver(event)
         if Task.isCancelled, answer != .accepted { return nil }

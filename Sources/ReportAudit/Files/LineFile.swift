@@ -25,7 +25,7 @@ final class ReadFaults: Sendable {
     /// Those of the audit that goes on here.
     @TaskLocal static var current: ReadFaults?
 
-    /// The errors that follow from what is in the place of a file, and so from whoever put it there.
+    /// Errors that say what is in the place of a file, which a person can have put there.
     private static let saysWhatIsThere = [
         ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENXIO, EINVAL,
     ]

@@ -270,8 +270,9 @@ extension Database {
 /// others really write.
 final class WriteBackoff: Sendable {
     private struct State {
-        /// The connection that wrote last, and what it has seen of commits by others: each counts them
-        /// for itself, and for each of ours the others of ours are such.
+        /// The connection that wrote last, and the commits by other connections that it has seen.
+        ///
+        /// It counts those of our own other connections, too, so no two connections are compared.
         var connection: ObjectIdentifier?
         var version: Int64?
         var othersWrote: ContinuousClock.Instant?

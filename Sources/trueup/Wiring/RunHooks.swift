@@ -98,7 +98,7 @@ final class RunHooks: Sendable {
 
     private func note(_ remark: String) { said.withLock { $0.append(remark) } }
 
-    /// Of one program; after a signal to this run that is no time to wait for long.
+    /// Of one program; a shorter one after a signal, because the run then ends within five seconds.
     private var timeout: Duration {
         let configured = Duration.milliseconds(run.hooks.timeoutMilliseconds)
         return stop.signal == nil ? configured : min(configured, Self.timeoutAfterSignal)
