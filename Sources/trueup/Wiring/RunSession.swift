@@ -179,12 +179,7 @@ struct RunSession {
         }
         signals.end()
 
-        // The report is published: nothing that comes after it changes how the run ended. It may take a
-        // minute, and a signal may end it: so the summary is shown first.
-        let shown = Result {
-            try show(report)
-            try invocation.output.flush()
-        }
+        // The report is published: nothing that comes after it changes how the run ended.
         await note(report, in: start.register)
         await leaveMetrics(of: report.summary, waits: waits, store: store, and: calls.shared)
         await deleteWhatIsPastItsRetention(in: store)
@@ -192,6 +187,12 @@ struct RunSession {
         watch.end()
         _ = consume claim
         _ = consume lock
+        // Before a hook and deliveries, which a signal may end. Not under the lock: the output may be a
+        // pipe that is not read.
+        let shown = Result {
+            try show(report)
+            try invocation.output.flush()
+        }
         if let problem = await hooks.after(report) { warn(problem) }
         await notify(by: notifier, from: store, after: conclusion.exitStatus)
         return (report, shown)
