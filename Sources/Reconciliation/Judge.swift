@@ -125,7 +125,7 @@ extension CaseContext {
     /// Where one-time purchases are stored, it is read from its beginning.
     func questionAboutHistory(for drafts: [OutcomeDraft]) -> Question? {
         guard answerContainsAsked, item.history == nil else { return nil }
-        if policy.readsSharedPeriods,
+        if policy.history != .never,
             drafts.contains(where: { $0.lacksPeriod || $0.lacksSeats })
         {
             return .history(after: nil)

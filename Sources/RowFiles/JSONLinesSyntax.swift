@@ -11,6 +11,11 @@ struct JSONLinesSyntax {
     /// Some unknown names, for a suggestion.
     private(set) var unknownNames: [String] = []
     private static let keptUnknownNames = 32
+    /// The last message about unknown names.
+    ///
+    /// Mostly every line of a file has the same ones, and to look for the nearest known name costs
+    /// more than to read the line.
+    private var lastMessage: (names: [String], reason: String)?
 
     /// Reads the next object's values into the buffer; `nil` at the end of the file.
     mutating func next(
@@ -31,12 +36,23 @@ struct JSONLinesSyntax {
         var scanner = JSONObjectScanner(count: count)
         defer { keep(namesOf: scanner) }
         do throws(BadField) {
-            named = try scanner.scan(&buffer)
+            let columns = try scanner.scan(&buffer)
+            if !scanner.unknownNames.isEmpty {
+                throw BadField(reason(ofUnknown: scanner.unknownNames, among: buffer.columnNames))
+            }
+            named = columns
             seen.formUnion(named)
             return .success(line)
         } catch {
             return .failure(BadLine(line: line, reason: error.reason))
         }
+    }
+
+    private mutating func reason(ofUnknown names: [String], among columns: [String]) -> String {
+        if let lastMessage, lastMessage.names == names { return lastMessage.reason }
+        let reason = ColumnSuggestion.unknown(names, among: columns, called: "key")
+        lastMessage = (names, reason)
+        return reason
     }
 
     private mutating func keep(namesOf scanner: JSONObjectScanner) {
@@ -194,10 +210,6 @@ struct JSONObjectScanner {
         }
         skipSpace(buffer)
         guard position == count else { throw BadField("has text behind the JSON object") }
-        guard unknownNames.isEmpty else {
-            throw BadField(
-                ColumnSuggestion.unknown(unknownNames, among: buffer.columnNames, called: "key"))
-        }
         return named
     }
 

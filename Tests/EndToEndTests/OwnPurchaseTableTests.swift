@@ -242,6 +242,43 @@ import Testing
         #expect(imported.errors.contains("store.purchases"), "\(imported.errors)")
     }
 
+    /// The history of each customer with a subscription, as for a table of trueup's own.
+    @Test(arguments: here)
+    func `is compared with the histories that history: always reads`(_ kind: String) async throws {
+        let folder = try TemporaryFolder()
+        let shop = try #require(try shop(kind, in: folder))
+        defer { shop.stop() }
+        let place = try await place(shop)
+        let truth = try shop.orders()
+        _ = try shop.run(
+            "DELETE FROM orders WHERE product LIKE '%themes' AND buyer IN (SELECT buyer FROM subs)")
+        try place.writeJob("nightly", "settle: 0s\nhistory: always", steps: "[walk]")
+        let estimate = try place.run("estimate", "nightly", "--json")
+        #expect(estimate.output.contains("transaction_history"), "\(estimate.output)")
+        let run = try place.run("run", "nightly")
+        #expect(run.status == 0, "\(run.output)\(run.errors)")
+        #expect(try found(place).map { $0.prefix { $0 != " " } } == ["purchase_missing"])
+        #expect(try shop.orders().map { $0.replacing("trueup", with: "shop") } == truth)
+        // No period is stored, and none is inserted.
+        #expect(try place.reportLines("corrections.jsonl").count == 1)
+        #expect(try "\(place.stored("SELECT count(*) FROM transactions"))".contains("0"))
+        let verified = try place.run("verify", "--database")
+        #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
+
+        let second = try place.run("run", "nightly")
+        #expect(second.status == 0, "\(second.output)\(second.errors)")
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+
+        _ = try shop.run("DELETE FROM orders WHERE source = 'trueup'")
+        let drifted = try shop.orders()
+        try place.writeJob("nightly", "settle: 0s\nhistory: never", steps: "[walk]")
+        let never = try place.run("run", "nightly")
+        #expect(never.status == 0, "\(never.output)\(never.errors)")
+        #expect(try shop.orders() == drifted)
+        let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
+        #expect(calls["transaction_history"]?.values.reduce(0, +) ?? 0 == 0, "\(calls)")
+    }
+
     @Test func `keeps what a service wrote, and refuses what it cannot hold`() async throws {
         let folder = try TemporaryFolder()
         let shop = try #require(try shop("sqlite", in: folder))

@@ -149,6 +149,44 @@ import Testing
         }
     }
 
+    /// The line item is right, so only the history tells that the transaction is none of its.
+    @Test(.timeLimit(.minutes(30)))
+    func `has a wrong transaction of the right line item corrected`() throws {
+        let (_, theirs) = try places()
+        try theirs.writeJob("nightly", "settle: 0s", steps: "[walk]")
+        try #require([0, 2].contains(theirs.run("run", "nightly").status))
+        let right = try table(theirs)
+        try shop(theirs).writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    UPDATE subs SET c_latest_transaction_id = '420001099999999'
+                    WHERE rowid = (
+                        SELECT min(rowid) FROM subs
+                        WHERE state = 'on' AND c_web_order_line_item_id IS NOT NULL)
+                    """)
+            #expect(db.changesCount == 1)
+        }
+        let run = try theirs.run("run", "nightly")
+        #expect([0, 2].contains(run.status), "\(run.output)\(run.errors)")
+        let written = try theirs.reportLines("corrections.jsonl")
+        #expect(written.count == 1)
+        let signed = try #require(Self.columns.firstIndex(of: "signed_date"))
+        func unsigned(_ rows: [[String]]) -> [[String]] {
+            rows.map { row in
+                var row = row
+                row.remove(at: signed)
+                return row
+            }
+        }
+        #expect(try unsigned(table(theirs)) == unsigned(right))
+        #expect(try theirs.run("verify", "--database").status == 0)
+
+        // With what was found the table agrees: no further history is read.
+        try #require([0, 2].contains(theirs.run("run", "nightly").status))
+        let calls = try #require(try theirs.summary()["calls"] as? [String: [String: Int]])
+        #expect(calls["transaction_history"]?.values.reduce(0, +) ?? 0 == 0, "\(calls)")
+    }
+
     @Test(.timeLimit(.minutes(30)))
     func `that was changed overnight is not touched`() throws {
         let (_, theirs) = try places()

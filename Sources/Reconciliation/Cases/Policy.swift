@@ -9,9 +9,6 @@ package struct Policy: Hashable, Sendable {
     /// Distinct UTC days before "not found" counts as confirmed.
     package var notFoundConfirmations: Int
     package var history: HistoryUse
-    /// Whether the history may be read where only it shows how a period that several transactions
-    /// share ended: with every setting but `never`, also where no periods are stored.
-    package var readsSharedPeriods: Bool
     /// Columns that are reported but never written.
     package var reportOnlyFields: Set<String>
     /// Only these kinds are reported and corrected; `nil` for all.
@@ -44,7 +41,6 @@ package struct Policy: Hashable, Sendable {
         self.settleMilliseconds = settleMilliseconds
         self.notFoundConfirmations = notFoundConfirmations
         self.history = history
-        readsSharedPeriods = history != .never
         self.reportOnlyFields = reportOnlyFields
         self.onlyKinds = onlyKinds
     }
@@ -72,6 +68,8 @@ package struct KeptColumns: Hashable, Sendable {
     package var statuses: [Int: Int]
     /// Whether rows may be inserted.
     package var takesInserts: Bool
+    /// Whether periods are compared and inserted; a table that does not have trueup's form keeps none.
+    package var hasPeriods = true
     /// Columns that are compared and never written.
     package var readOnly: Set<SubscriptionField> = []
     /// Columns of one-time purchases that are compared and never written.
@@ -101,6 +99,7 @@ package struct KeptColumns: Hashable, Sendable {
         self.init(
             leftOut: Set(mapping.notKept.compactMap(\.ofSubscription)), statuses: statuses,
             takesInserts: mapping.inserts != nil)
+        hasPeriods = false
         readOnly = Set(mapping.readOnly.compactMap(\.ofSubscription))
         guard let purchases = mapping.purchases else { return }
         leftOutOfPurchases = Set(purchases.notKept.compactMap(\.ofPurchase))

@@ -26,7 +26,7 @@ final class CaseContext: Sendable {
         self.policy = policy
         if case .answered(let answer) = item.statuses {
             self.answer = CustomerAnswer(
-                answer, history: policy.readsSharedPeriods ? item.history : nil)
+                answer, history: policy.history == .never ? nil : item.history)
         } else {
             self.answer = nil
         }
@@ -399,8 +399,9 @@ extension CaseContext {
         }
         var unknowns = UnknownValueRule.unknowns(in: comparison.stated)
         let history = policy.history == .never ? nil : item.history
-        if !comparison.scoped.periods.isEmpty || comparison.scoped.needsWholeHistory
-            || history != nil
+        if policy.kept.hasPeriods,
+            !comparison.scoped.periods.isEmpty || comparison.scoped.needsWholeHistory
+                || history != nil
         {
             let periods = PeriodComparison(
                 scoped: comparison.scoped, current: comparison.stated.transaction,

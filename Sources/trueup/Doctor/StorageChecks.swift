@@ -300,7 +300,7 @@ struct SpaceChecks {
         work.isCheck = job.mode == .check
         work.firstFills = questions.firstFills
         work.known = max(0, asked + questions.judgedByStoppedRun - questions.firstFills)
-        if job.history == .always {
+        if job.history == .always, settings.company.source == nil {
             work.periods = try await store.periodsPerSubscription() ?? Self.usualPeriods
         }
         if job.steps.contains(.recover), questions.pastRuns.isEmpty {

@@ -83,11 +83,9 @@ enum CompanyConnection {
 }
 
 extension Policy {
-    /// Judges by what the company's own table keeps, and by no periods: it has none in our form.
+    /// Judges by what the company's own table keeps.
     mutating func keep(as mapping: TableMapping?) {
-        guard let mapping else { return }
-        kept = KeptColumns(mapping)
-        history = .never
+        if let mapping { kept = KeptColumns(mapping) }
     }
 }
 

@@ -22,13 +22,7 @@ import Testing
             [seats.statement(showing: 0, status: .revoked)])
         item.asked?.historyRevision = "r7"
         #expect(nextQuestion(for: item, policy: Sample.policy()) == .history(after: nil))
-        // A table without periods reads no other history.
-        let mapped = Sample.policy { $0.history = .never }
-        #expect(nextQuestion(for: item, policy: mapped) == .history(after: nil))
-        let never = Sample.policy {
-            $0.history = .never
-            $0.readsSharedPeriods = false
-        }
+        let never = Sample.policy { $0.history = .never }
         #expect(nextQuestion(for: item, policy: never) == nil)
         item.history = .complete(seats.transactions)
         #expect(nextQuestion(for: item, policy: Sample.policy()) == nil)
