@@ -36,6 +36,44 @@ import Testing
         try place.folder.text("reports/index.csv").split(whereSeparator: \.isNewline).count
     }
 
+    /// No row leads to the question, because the row that was inserted is gone.
+    @Test(.timeLimit(.minutes(30)))
+    func `has its inserts taken back, and the next run checks these subscriptions`() throws {
+        let simulator = try RunningSimulator([
+            "--customers", "60", "--drift", "0.2", "--drift-kinds", "missing_locally", "--seed",
+            "5",
+        ])
+        let place = try Workplace(on: simulator)
+        try #require(place.run("init").status == 0)
+        try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
+        try place.folder.write(
+            """
+            sample: 0
+            settle: 0s
+            guards: {max_changes: 100000, max_change_share: 1}
+            fail_on: none
+
+            """, to: "jobs/nightly.yaml")
+        func ids() throws -> String {
+            try place.stored("SELECT group_concat(original_transaction_id) FROM subscriptions")
+                .description
+        }
+        let before = try ids()
+        let first = try place.run("run", "nightly")
+        try #require(first.status == 0, "\(first.output)\(first.errors)")
+        let after = try ids()
+        #expect(after != before)
+        let undo = try place.run("undo", "latest", "--execute")
+        #expect(undo.status == 0, "\(undo.output)\(undo.errors)")
+        #expect(try ids() == before)
+        let second = try place.run("run", "nightly")
+        #expect(second.status == 0, "\(second.output)\(second.errors)")
+        #expect(try ids() == after)
+        let third = try place.run("run", "nightly")
+        #expect(third.status == 0, "\(third.output)\(third.errors)")
+        #expect(try place.reportLines("corrections.jsonl").isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(30)))
     func `is applied as it was read, once, and leaves nothing to plan`() throws {
         let (place, plan) = try checked()

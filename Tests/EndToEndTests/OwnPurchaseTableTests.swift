@@ -237,6 +237,14 @@ import Testing
         let verified = try place.run("verify", "--database")
         #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
 
+        // The next run checks what was put back, and reads nobody's refunds again.
+        let again = try place.run("run", "nightly")
+        #expect(again.status == 0, "\(again.output)\(again.errors)")
+        #expect(
+            try shop.orders().map { $0.replacing("trueup", with: "shop") } == truth)
+        let calls = try #require(try place.summary()["calls"] as? [String: [String: Int]])
+        #expect(calls["refund_history"] == nil, "\(calls)")
+
         let imported = try place.run("import", "--purchases", "p.csv")
         #expect(imported.status == 64, "\(imported.errors)")
         #expect(imported.errors.contains("store.purchases"), "\(imported.errors)")

@@ -282,7 +282,8 @@ import Testing
         let estimate = try place.run("estimate", "nightly", "--json")
         #expect(
             estimate.output.contains(#""endpoint":"transaction_history""#), "\(estimate.output)")
-        let run = try place.run("run", "nightly")
+        let now = Date()
+        let run = try place.run("run", "nightly", "--now", now.formatted(.iso8601))
         #expect(run.status == 2, "\(run.output)\(run.errors)")
         #expect(
             try found(place) == [
@@ -322,13 +323,19 @@ import Testing
         // Not "nothing in scope", also while no customer is due.
         try place.sql("DELETE FROM purchases WHERE transaction_id = '1'")
         for _ in 1...2 {
-            let later = try place.run("run", "nightly")
+            let later = try place.run("run", "nightly", "--now", now.formatted(.iso8601))
             #expect(later.status == 0, "\(later.output)\(later.errors)")
             #expect(
                 later.output.contains("none of 3 one-time purchases was checked"),
                 "\(later.output)")
             #expect(try counted(place)["not_checked"] == 3)
         }
+        // Every customer is due each day, also where the job begins earlier than the day before.
+        let morning = now.formatted(.iso8601.year().month().day()) + "T00:00:00Z"
+        let next = try #require(try? Date(morning, strategy: .iso8601)).addingTimeInterval(86_400)
+        let tomorrow = try place.run("run", "nightly", "--now", next.formatted(.iso8601))
+        #expect(tomorrow.status == 0, "\(tomorrow.output)\(tomorrow.errors)")
+        #expect(try counted(place)["not_checked"] == 0)
     }
 
     /// Nothing else leads to the subscription: the customer has no row in the table.

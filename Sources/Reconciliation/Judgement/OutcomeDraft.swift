@@ -248,10 +248,7 @@ extension CaseContext {
             AbsenceRecord.after(scoped.absence, day: day).distinctDays
                 < policy.notFoundConfirmations
         else { return nil }
-        let (days, _) = policy.now.unixMilliseconds.floorDivided(by: Milliseconds.perDay)
-        return Timestamp(unixMilliseconds: 0).adding(
-            milliseconds: (days + 1).multipliedReportingOverflow(by: Milliseconds.perDay)
-                .partialValue)
+        return policy.now.startOfDay(addingDays: 1)
     }
 }
 

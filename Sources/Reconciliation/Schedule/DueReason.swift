@@ -76,7 +76,7 @@ package func nextClock(
     case .billingRetry:
         let days = notificationsFlow ? retryDaysWithNotifications : Array(1...lastRetryDay)
         guard let expiry = stated.transaction.expiresDate ?? stated.renewal.renewalDate else {
-            return max(now, stated.signedDate.adding(milliseconds: Milliseconds.perDay))
+            return max(now, stated.signedDate.startOfDay(addingDays: 1))
         }
         let next = days.lazy.map { expiry.adding(milliseconds: $0 * Milliseconds.perDay) }
             .first { $0 > stated.signedDate }
@@ -107,9 +107,9 @@ private func nextEnd(of ends: [Timestamp], after signed: Timestamp, now: Timesta
 /// largest of these parts, rounded up, is the smallest number that is enough on all days when the
 /// earliest deadline is always asked first. With no new rows it does not grow from run to run.
 ///
-/// - Parameter rowsByDaysLeft: The number of rows by whole days until their deadline. Overdue rows
-///   count as zero days (as does any negative number), and are due in this run like those with one
-///   day left. Numbers of rows below zero count as none.
+/// - Parameter rowsByDaysLeft: The number of rows by the days on which they may be asked, this one
+///   counted. Overdue rows count as zero days (as does any negative number), and are due in this run
+///   like those with one day left. Numbers of rows below zero count as none.
 /// - Returns: The number of rows for in this run; `Int.max` where their sum exceeds it.
 package func sweepLevel(rowsByDaysLeft: [Int: Int]) -> Int {
     var due = 0

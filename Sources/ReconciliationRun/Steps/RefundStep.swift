@@ -17,7 +17,7 @@ struct RefundStep {
             !context.job.filters.leavesOutRows
         else { return }
         for app in context.appStores.keys.sorted() where context.job.filters.includes(app) {
-            try await run(RefundSweep(app: app, days: days, now: context.clock.now()))
+            try await run(RefundSweep(app: app, days: days, now: context.header.started))
         }
     }
 

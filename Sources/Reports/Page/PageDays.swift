@@ -339,7 +339,7 @@ struct PageHistory {
         let days = (0..<Self.calendarDays).reversed().map { age in
             own.started.adding(milliseconds: -Int64(age) * Milliseconds.perDay)
         }
-        let first = days.first.map(\.startOfDay) ?? own.started
+        let first = days.first?.startOfDay() ?? own.started
         var byDay: [String: EarlierRun] = [:]
         var previous: EarlierRun?
         try source.record.forEachEarlierRun(since: first) { run in
@@ -389,11 +389,4 @@ extension EarlierRun {
 
     /// Of several runs of a day a whole one represents it, otherwise one that came to its end.
     fileprivate var weight: Int { isWhole ? 2 : exitStatus != nil ? 1 : 0 }
-}
-
-extension Timestamp {
-    /// Midnight UTC.
-    fileprivate var startOfDay: Timestamp {
-        adding(milliseconds: -unixMilliseconds.floorDivided(by: Milliseconds.perDay).remainder)
-    }
 }

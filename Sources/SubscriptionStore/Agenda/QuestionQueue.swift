@@ -443,14 +443,8 @@ struct RestingQuestions: Sendable {
 
     private static let daysOfRest: Int64 = 7
 
-    /// When a question that begins to rest comes again: from the beginning of a day, so that a job
-    /// that starts some minutes earlier than last week asks it as well.
-    static func end(after time: Timestamp) -> Timestamp {
-        let (days, _) = time.unixMilliseconds.floorDivided(by: Milliseconds.perDay)
-        return Timestamp(unixMilliseconds: 0).adding(
-            milliseconds: (days &+ daysOfRest)
-                .multipliedReportingOverflow(by: Milliseconds.perDay).partialValue)
-    }
+    /// When a question that begins to rest comes again.
+    static func end(after time: Timestamp) -> Timestamp { time.startOfDay(addingDays: daysOfRest) }
 
     /// Returns SQL for whether a line has waited long enough at the time `now`, also under a clock
     /// that was set back.

@@ -31,11 +31,11 @@ enum RefundReads {
         }
     }
 
-    /// A condition: the customer of the purchase `t` was read after a moment.
+    /// A condition: the customer of the purchase `t` was read since a moment.
     static let isRead = """
         EXISTS (SELECT 1 FROM trueup_refund_reads AS r
             WHERE r.owner = \(owner) AND r.bundle_id = t.bundle_id
-                AND r.environment = t.environment AND r.read_at > ?
+                AND r.environment = t.environment AND r.read_at >= ?
                 AND NOT EXISTS (SELECT 1 FROM trueup_passes AS w
                     WHERE w.pass_id = r.pass_id AND w.state = 'dropped'))
         """

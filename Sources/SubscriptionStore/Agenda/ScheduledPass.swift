@@ -259,8 +259,15 @@ struct SweepOrder {
         }
     }
 
-    /// How many rows reach the allowed age in so many days, without those whose clock asks before:
-    /// of those that entitle or are in billing retry, and of the others.
+    /// How much later in the day than this run a run of the next days may begin.
+    private static let delayOfNextRun = 6 * Milliseconds.perHour
+
+    /// How many rows may wait for so many runs, one a day and this one counted, until they reach the
+    /// allowed age, without those whose clock asks before: of those that entitle or are in billing
+    /// retry, and of the others.
+    ///
+    /// A run begins some minutes earlier or later than the day before. That must not cost or give a
+    /// whole day.
     ///
     /// Reads the whole table in its own order: along the index SQLite looks each row up, and to
     /// group by the day it sorts them.
@@ -281,8 +288,9 @@ struct SweepOrder {
                 milliseconds: request.allowedAge(isLasting: isLasting))
             let clock = columns.integer(at: 2)
             guard clock.map({ $0 > reached.unixMilliseconds }) ?? true else { continue }
-            let left = reached.milliseconds(since: request.now) / Milliseconds.perDay
-            let day = Int(clamping: max(0, left))
+            let left = reached.adding(milliseconds: Milliseconds.perDay - Self.delayOfNextRun)
+                .milliseconds(since: request.now)
+            let day = Int(clamping: max(0, left / Milliseconds.perDay))
             if isLasting { lasting[day, default: 0] += 1 } else { ended[day, default: 0] += 1 }
         }
         return (lasting, ended)

@@ -454,6 +454,7 @@ struct RevertedCorrection {
     func note() throws {
         try reopenFindings()
         try forgetAgreement()
+        try askAgain()
     }
 
     /// A finding stays open until a look finds it fixed, and its correction no longer stands.
@@ -492,5 +493,42 @@ struct RevertedCorrection {
                     FROM trueup_ledger WHERE entry = ?)
                 """
         ).execute(arguments: [entry])
+    }
+
+    /// Of a row that a run had inserted, and of a one-time purchase, no record of a check leads to a
+    /// question.
+    ///
+    /// It has the reason of a notification, because only that asks about what no row holds. A purchase
+    /// is inserted only where a question about its customer shows it, so that customer is due again.
+    private func askAgain() throws {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l WHERE l.entry = ?"),
+            arguments: [entry])
+        guard let reverted = try row.map(LedgerEntry.init) else { return }
+        switch reverted.changes {
+        case .purchase(let changes) where reverted.action == .insert:
+            guard case .text(let customer)? = changes[.customerID]?.after else { return }
+            try RefundReads.forget(customer, inAppsOf: [reverted.subscription], db)
+        case .purchase:
+            try ask(reverted.transactionID, of: reverted.subscription, at: reverted.writtenAt)
+        case .subscription where reverted.action == .insert:
+            try ask(nil, of: reverted.subscription, at: reverted.writtenAt)
+        case .subscription, .period, .ledger: return
+        }
+    }
+
+    private func ask(
+        _ transactionID: String?, of subscription: SubscriptionKey, at time: Timestamp
+    ) throws {
+        let id = transactionID ?? subscription.originalTransactionID
+        try db.cachedStatement(
+            sql: "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)"
+        ).execute(
+            arguments: [
+                subscription.bundleID, subscription.environment, id,
+                QuestionReason.notification.rank,
+                QueuedQuestion.priority(.notification, isEntitling: false), time.unixMilliseconds,
+            ])
     }
 }

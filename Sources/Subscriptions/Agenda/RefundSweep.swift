@@ -3,6 +3,7 @@ package struct RefundSweep: Hashable, Sendable {
     package var app: AppIdentity
     /// In how many days each customer comes once.
     package var days: Int
+    /// When the run began.
     package var now: Timestamp
 
     package init(app: AppIdentity, days: Int, now: Timestamp) {
@@ -11,10 +12,8 @@ package struct RefundSweep: Hashable, Sendable {
         self.now = now
     }
 
-    /// A customer whose refunds were read since is not due.
-    package var cutoff: Timestamp {
-        now.adding(milliseconds: -Int64(days) * Milliseconds.perDay)
-    }
+    /// A customer whose refunds were read since then is not due.
+    package var cutoff: Timestamp { now.startOfDay(addingDays: 1 - Int64(days)) }
 }
 
 /// The customer of a stored one-time purchase.

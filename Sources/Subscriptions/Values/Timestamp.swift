@@ -32,6 +32,15 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self > now.adding(milliseconds: Milliseconds.perDay)
     }
 
+    /// The beginning of its UTC day, or of the one that is so many days later.
+    ///
+    /// What is due every so many days is due from the beginning of a day: a job that begins some minutes
+    /// earlier than the last time finds it as well.
+    package func startOfDay(addingDays days: Int64 = 0) -> Timestamp {
+        let (_, time) = unixMilliseconds.floorDivided(by: Milliseconds.perDay)
+        return adding(milliseconds: -time).adding(milliseconds: days &* Milliseconds.perDay)
+    }
+
     /// The UTC day as `yyyy-MM-dd`.
     package var utcDay: String { String(rfc3339.prefix(10)) }
 }

@@ -97,7 +97,9 @@ import Testing
             $0.transaction.expiresDate = nil
             $0.renewal.renewalDate = nil
         }
-        #expect(clock(.billingRetry, dateless) == Sample.now(days: 1, milliseconds: -300))
+        #expect(
+            clock(.billingRetry, dateless)
+                == Sample.now(milliseconds: -300).startOfDay(addingDays: 1))
     }
 
     @Test func `is none where only an event can change the word`() {
