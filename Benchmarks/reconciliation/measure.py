@@ -143,13 +143,16 @@ def first_request(path):
 
 
 def many_rows(name, count):
-    """A table of so many rows, the first ones again and again under other ids."""
+    """A table of so many rows, the first ones again and again under other ids and of other customers."""
     with open(folder + "/rows.csv", encoding="utf-8") as source:
         head, *lines = source.readlines()
+    owner = head.rstrip("\n").split(",").index("customer_id") - 1
     with open(folder + "/" + name, "w", encoding="utf-8") as file:
         file.write(head)
         for number in range(count):
-            rest = lines[number % len(lines)].split(",")[1:]
+            copy, row = divmod(number, len(lines))
+            rest = lines[row].split(",")[1:]
+            rest[owner] += f"-{copy}"
             # Ids of transactions and line items have to differ, too.
             rest[-3], rest[-2] = str(3 * 10**16 + number), str(4 * 10**16 + number)
             file.write(",".join([str(3 * 10**15 + number), *rest]))
