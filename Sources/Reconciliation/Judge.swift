@@ -134,11 +134,10 @@ extension CaseContext {
             return .history(after: nil)
         }
         let needing = drafts.filter { draft in
-            switch policy.history {
-            case .always: draft.comparison != nil && !draft.forbidsWriting
-            case .whenNeeded: draft.needsHistory(policy: policy)
-            case .never: false
-            }
+            if policy.history == .never { return false }
+            return policy.readsEveryHistory
+                ? draft.comparison != nil && !draft.forbidsWriting
+                : draft.needsHistory(policy: policy)
         }
         let revisions = Set(
             needing.map { draft in

@@ -45,6 +45,11 @@ package struct Policy: Hashable, Sendable {
         self.onlyKinds = onlyKinds
     }
 
+    /// Whether each row's history is read: not where nothing is stored that it could show.
+    package var readsEveryHistory: Bool {
+        history == .always && (kept.hasPeriods || keepsPurchases)
+    }
+
     /// Whether findings of a kind are reported and corrected in this run.
     func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
 }

@@ -248,6 +248,11 @@ extension RunForecast {
         let asked = settings.identities.filter { only?.contains($0) ?? true }
         let keepsPurchases =
             try settings.company.mapping?.purchases != nil || store.keepsPurchases()
+        policy.keepsPurchases = keepsPurchases
+        // A store program says only when it is started what it keeps, and no periods in any case.
+        if settings.company.source != nil { policy.kept.hasPeriods = false }
+        var job = job
+        if job.history == .always, !policy.readsEveryHistory { job.history = .whenNeeded }
         if keepsPurchases, policy.history == .always {
             for app in asked { questions.furtherPages[app] = try await store.historyPages(of: app) }
         }
