@@ -31,7 +31,7 @@ struct OverlapQuestions: Sendable {
                         AND k.customer = o.customer AND k.paid_group = o.paid_group
                         AND (k.account IS NULL OR o.account IS NULL OR k.account <> o.account)
                     \(PaidNeighbours.ofOneCustomer("k", "o"))
-                    WHERE p.paid_group IS NOT NULL AND \(PaidNeighbours.isOne("o.customer"))
+                    WHERE p.paid_group IS NOT NULL AND \(PaidNeighbours.isOne("p.customer"))
                     """), arguments: arguments)
         for row in pairs {
             let (mine, other) = (SubscriptionKey(row, at: 0), SubscriptionKey(row, at: 3))
