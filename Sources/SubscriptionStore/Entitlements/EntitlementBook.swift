@@ -6,7 +6,9 @@ package import Subscriptions
 /// Keeps `trueup_entitlements` as the rows of the customers say, by the catalogue.
 ///
 /// Triggers note each customer whose rows change. What trueup writes is settled in the same
-/// transaction, so no row of its is ever newer than the entitlements.
+/// transaction, so no row of its is ever newer than the entitlements. Only a placeholder such as
+/// `guest` is settled once, by `SQLiteStore.bringEntitlementsUpToDate`: each transaction would read
+/// all of its rows.
 struct EntitlementBook {
     let db: Database
     let catalogue: ProductCatalogue?
@@ -30,11 +32,25 @@ struct EntitlementBook {
             ?? 0
     }
 
+    /// How many rows one customer has at the most; what has more is a placeholder.
+    static let mostRows = 1_000
+
+    /// A condition: a customer id has the rows of one customer.
+    static func isOne(_ customer: String) -> String {
+        let rows = ["subscriptions", "purchases"].map { table in
+            """
+            (SELECT count(*) FROM (SELECT 1 FROM \(table) AS c INDEXED BY \(table)_by_customer
+                WHERE c.customer_id = \(customer) LIMIT \(mostRows + 1)))
+            """
+        }
+        return "\(rows[0]) + \(rows[1]) <= \(mostRows)"
+    }
+
     /// Brings the entitlements of noted customers up to date.
     ///
     /// - Parameters:
     ///   - last: Only notes with higher numbers.
-    ///   - limit: How many customers at most; `nil` for all.
+    ///   - limit: How many customers at most; `nil` for all but placeholders.
     ///   - change: Takes each entitlement that changed, with its end before and now.
     /// - Returns: How many customers were noted.
     /// - Throws: An error of the database.
@@ -48,7 +64,8 @@ struct EntitlementBook {
         let noted = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT note, customer_id FROM trueup_entitlement_notes WHERE note > ?
+                    SELECT note, customer_id FROM trueup_entitlement_notes AS n WHERE note > ?
+                        AND \(limit == nil ? Self.isOne("n.customer_id") : "true")
                     ORDER BY note LIMIT ?
                     """), arguments: [last, limit ?? -1])
         guard !noted.isEmpty else { return 0 }

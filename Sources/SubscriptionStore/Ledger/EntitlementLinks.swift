@@ -57,46 +57,39 @@ struct EntitlementLinks {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT ended.product_id, other.product_id, other.bundle_id,
-                        other.original_transaction_id
+                    SELECT \(PlanApplication.StoredCorrection.columns),
+                        ended.product_id, other.product_id
                     FROM subscriptions AS ended
                     CROSS JOIN subscriptions AS other INDEXED BY subscriptions_by_customer
                         ON other.customer_id = ended.customer_id
+                    CROSS JOIN trueup_pass_corrections AS c ON c.pass_id = ?4
+                        AND c.bundle_id = other.bundle_id AND c.environment = other.environment
+                        AND c.original_transaction_id = other.original_transaction_id
+                        AND c.fate = 'planned' AND c.superseded_by IS NULL
                     WHERE ended.bundle_id = ?1 AND ended.environment = ?2
                         AND ended.original_transaction_id = ?3
                         AND nullif(ended.customer_id, '') IS NOT NULL
+                        AND \(EntitlementBook.isOne("ended.customer_id"))
                         AND other.environment = ?2
                         AND (other.bundle_id <> ?1 OR other.original_transaction_id <> ?3)
                     ORDER BY other.bundle_id <> ?1, other.bundle_id,
-                        other.original_transaction_id
-                    """), arguments: key.arguments)
-        return try rows.compactMap { row in
-            let other = SubscriptionKey(
-                bundleID: row.requiredText(at: 2), environment: key.environment,
-                originalTransactionID: row.requiredText(at: 3))
-            guard let gain = try gain(of: other) else { return nil }
-            var product = row.text(at: 1)
+                        other.original_transaction_id, c.correction_id
+                    """), arguments: key.arguments + [passID])
+        var gains: [String] = []
+        for row in rows {
+            let gain = try PlanApplication.StoredCorrection(row).correction
+            guard gain.undoOf == nil, gain.givesAccess else { continue }
+            var product = row.text(at: row.count - 1)
             if case .text(let next)? = gain.changes.ofSubscription[.productID]?.after {
                 product = next
             }
-            return catalogue.grant(sameBy: row.text(at: 0), and: product)
-                ? key.name(of: other) : nil
+            let name = key.name(of: gain.subscription)
+            guard catalogue.grant(sameBy: row.text(at: row.count - 2), and: product),
+                !gains.contains(name)
+            else { continue }
+            gains.append(name)
         }
-    }
-
-    /// The planned correction of a subscription that gives access.
-    private func gain(of key: SubscriptionKey) throws -> PlannedCorrection? {
-        let planned = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(PlanApplication.StoredCorrection.columns)
-                    FROM trueup_pass_corrections AS c
-                    WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
-                        AND c.bundle_id = ? AND c.environment = ?
-                        AND c.original_transaction_id = ?
-                    """), arguments: [passID] + key.arguments)
-        return try planned.map { try PlanApplication.StoredCorrection($0).correction }
-            .first { $0.undoOf == nil && $0.givesAccess }
+        return gains
     }
 
     func write(_ links: [Link]) throws {

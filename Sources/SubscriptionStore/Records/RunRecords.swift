@@ -209,6 +209,10 @@ extension SQLiteStore {
     ) async throws(StoreError) {
         let doing = "concluding the run \(run.runID)"
         try await sealPlan(of: pass, run: run)
+        if run.mode == .apply, try await read(doing, EntitlementBook.waiting) > 0 {
+            try await bringEntitlementsUpToDate()
+            try await keepCompanyEntitlements(of: run.apps)
+        }
         let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
         let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
         let steps = try await read(doing, chunks.steps)

@@ -119,6 +119,50 @@ import Testing
         #expect(try listed(database).first == "a: pro until 5000 of 1")
     }
 
+    /// To read all rows of `guest` with each transaction would take the square of their number.
+    @Test func `follows the corrections of a placeholder once, as the run ends`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try await opened(database)
+        // One row short of a placeholder, and as many rows as make one, the last one a purchase.
+        let most = 1_000
+        try store.load(
+            (0..<most).map { row("\(1_000 + $0)", "guest") }
+                + (0..<most).map { row("\(5_000 + $0)", "many") } + [row("1", "a")])
+        try database.execute(
+            """
+            INSERT INTO purchases (transaction_id, environment, bundle_id, original_transaction_id,
+                product_id, customer_id) VALUES ('9', 'Production', 'com.example.app', '9', 'coins', 'guest')
+            """)
+        #expect(try notes(database) == ["guest"])
+        try await store.bringEntitlementsUpToDate()
+        let before = try listed(database)
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let all = (0..<most).map { row("\(1_000 + $0)", "guest").key.originalTransactionID }
+        for id in ["1"] + all { try await night.stage(drift(id, signed: 5000)) }
+        for id in (0..<most).map({ "\(5_000 + $0)" }) {
+            try await night.stage(drift(id, signed: 6000))
+        }
+        try await night.apply()
+        #expect(try notes(database) == ["guest"])
+        #expect(
+            try listed(database) == [
+                "a: pro until 5000 of 1", before[1], "many: pro until 6000 of 5000",
+            ])
+        try await night.conclude()
+        #expect(try notes(database).isEmpty)
+        #expect(try listed(database)[1] == "guest: pro until 5000 of 1000")
+    }
+
+    @Test func `follows an imported placeholder with the whole file`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try await opened(database)
+        try store.load((0...1_000).map { row("\(1_000 + $0)", "guest") } + [row("1", "a")])
+        #expect(try notes(database) == ["guest"])
+        try await store.bringEntitlementsUpToDate()
+        #expect(try notes(database).isEmpty)
+        #expect(try listed(database).map { $0.prefix(8) } == ["a: pro u", "guest: p"])
+    }
+
     @Test func `follows an inserted row, and its reverting`() async throws {
         let database = try TemporaryDatabase()
         let store = try await opened(database, nil)

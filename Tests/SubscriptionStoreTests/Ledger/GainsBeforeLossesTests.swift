@@ -158,6 +158,25 @@ import Testing
         #expect(told.allSatisfy { $0["access_continues"] == nil })
     }
 
+    /// A name like `guest` is many people's: the gain of one is not the other's.
+    @Test(arguments: [999, 1000])
+    func `no loss of a placeholder waits for a gain`(others: Int) async throws {
+        let database = try TemporaryDatabase()
+        func row(_ id: String, status: Int = 1) -> LocalSubscription {
+            var row = subscription(id, status: status, customer: "a")
+            row.productID = "month"
+            return row
+        }
+        let store = try store(
+            database,
+            [row("1"), row("9", status: 2)] + (1..<others).map { row("\(1_000 + $0)") })
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.stage(drift("1"), gain("9"))
+        try await night.apply()
+        let entries = try await night.conclude().entries()
+        #expect(entries.map(\.accessContinuesBy) == (others < 1000 ? [nil, "9"] : [nil, nil]))
+    }
+
     // MARK: Several apps
 
     private static let otherApp = "com.example.other"
