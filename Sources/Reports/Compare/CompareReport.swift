@@ -46,11 +46,13 @@ package struct CompareReport {
         var csv = try OutputFile(
             creating: folder.partialPath + "/" + Self.csvFile, mayBePacked: true)
         try csv.write(Self.table.csvHeader)
-        var examples = CompareExamples()
+        var examples: [CompareKind: [CompareDifference]] = [:]
         try differences { difference in
             try lines.append { Self.table.appendJSON(difference, to: &$0) }
             try csv.append { Self.table.appendCSV(difference, to: &$0) }
-            examples.take(difference)
+            if examples[difference.kind, default: []].count < Self.mostExamples {
+                examples[difference.kind, default: []].append(difference)
+            }
         }
         let notice = context.trustedRoots.notice
         var payloads = try OutputFile(
@@ -102,6 +104,9 @@ package struct CompareReport {
         return seal
     }
 
+    /// The most differences of a kind that the page shows; the files have all.
+    private static let mostExamples = 20
+
     static let summaryFile = "summary.json"
     static let lineFile = "differences.jsonl"
     static let csvFile = "differences.csv"
@@ -132,10 +137,10 @@ package struct CompareReport {
     package var text: [String] {
         let totals = summary.totals
         var lines = [
-            "\(summary.title) compared with what Apple signed: \(CompareWords.verdict(summary))",
+            "\(summary.title) compared with what Apple signed: \(summary.verdict)",
             "",
         ]
-        lines += CompareWords.totals(summary).map { name, count, meaning in
+        lines += summary.totalsInWords.map { name, count, meaning in
             "  \(count.grouped) \(name)\(meaning.isEmpty ? "" : ": \(meaning)")"
         }
         if !summary.counts.isEmpty {
@@ -143,7 +148,7 @@ package struct CompareReport {
         }
         if !totals.reasons.isEmpty {
             lines += ["", "Not compared"]
-            lines += CompareWords.reasons(totals).map { "  \($0.count.grouped): \($0.meaning)" }
+            lines += totals.reasonsInWords.map { "  \($0.count.grouped): \($0.meaning)" }
         }
         if !summary.notes.isEmpty { lines += [""] + summary.notes }
         return lines + ["", "Report   \(shownPath)"]
@@ -251,9 +256,8 @@ package struct CompareReport {
 }
 
 /// The words of a comparison, for text and page.
-enum CompareWords {
-    static func verdict(_ summary: CompareSummary) -> String {
-        let totals = summary.totals
+extension CompareSummary {
+    fileprivate var verdict: String {
         if totals.lines == 0 { return "the files have no line." }
         let compared = totals.matched + totals.different + totals.onlyTheirs
         if compared == 0 { return "no line could be compared." }
@@ -264,16 +268,13 @@ enum CompareWords {
         let missing = totals.onlyApple
         return
             "\(differing.grouped) of \(compared.of("line")) \(differing == 1 ? "differs" : "differ"), "
-            + (summary.sums == nil
+            + (sums == nil
                 ? "and \(missing.of("transaction")) that Apple signed \(missing == 1 ? "is" : "are") missing."
                 : "and \(missing.of("signed number")) \(missing == 1 ? "has" : "have") no line.")
     }
 
-    static func totals(
-        _ summary: CompareSummary
-    ) -> [(name: String, count: Int, meaning: String)] {
-        let totals = summary.totals
-        guard summary.sums == nil else {
+    fileprivate var totalsInWords: [(name: String, count: Int, meaning: String)] {
+        guard sums == nil else {
             return [
                 ("lines read", totals.lines, "lines of the reports, the sum of the next four"),
                 ("matched", totals.matched, "their sums are those of signed statements"),
@@ -298,16 +299,20 @@ enum CompareWords {
             ),
         ]
     }
+}
 
-    static func reasons(_ totals: CompareTotals) -> [(name: String, count: Int, meaning: String)] {
+extension CompareTotals {
+    fileprivate var reasonsInWords: [(name: String, count: Int, meaning: String)] {
         NotComparedReason.allCases.compactMap { reason in
-            guard let count = totals.reasons[reason], count > 0 else { return nil }
-            return (reason.rawValue, count, meaning(of: reason))
+            guard let count = reasons[reason], count > 0 else { return nil }
+            return (reason.rawValue, count, reason.meaning)
         }
     }
+}
 
-    private static func meaning(of reason: NotComparedReason) -> String {
-        switch reason {
+extension NotComparedReason {
+    fileprivate var meaning: String {
+        switch self {
         case .otherStore: "the purchase was made in another store"
         case .oneTimePurchase: "it is not a subscription"
         case .superseded: "a newer line is about the same transaction"
@@ -324,9 +329,12 @@ enum CompareWords {
             "the sums differ by no more than the rows whose stored statement does not cover the day"
         }
     }
+}
 
-    static func meaning(of direction: Direction) -> String {
-        switch direction {
+extension Direction {
+    /// The party that loses by a difference.
+    var loser: String {
+        switch self {
         case .customerLoses: "the customer loses"
         case .companyLoses: "the company loses"
         case .neutral: "neither"
@@ -334,36 +342,14 @@ enum CompareWords {
     }
 }
 
-/// The first differences of each kind, for the page.
-struct CompareExamples {
-    /// More are in the files.
-    static let mostOfKind = 20
-
-    private(set) var byKind: [CompareKind: [CompareDifference]] = [:]
-
-    mutating func take(_ difference: CompareDifference) {
-        guard byKind[difference.kind, default: []].count < Self.mostOfKind else { return }
-        byKind[difference.kind, default: []].append(difference)
-    }
-}
-
 /// The comparison as one page that loads nothing.
 struct ComparePage {
     let summary: CompareSummary
-    let examples: CompareExamples
+    /// The first differences of each kind.
+    let examples: [CompareKind: [CompareDifference]]
 
     var document: [UInt8] {
-        var page = Markup()
-        page.verbatim("<!DOCTYPE html>\n")
-        page.element("html", [.init("lang", "en")]) { html in
-            html.element("head") { head in
-                head.ownStyle(titled: "\(summary.header.started.utcDay) \(heading)")
-            }
-            html.lineFeed()
-            html.element("body") { body(&$0) }
-        }
-        page.lineFeed()
-        return page.bytes
+        Markup.page(titled: "\(summary.header.started.utcDay) \(heading)", body)
     }
 
     private var heading: String { "\(summary.title) compared with what Apple signed" }
@@ -374,7 +360,7 @@ struct ComparePage {
                 "p", [.named("kicker")], "Comparison · \(summary.header.started.utcDay)")
             head.element("h1", heading)
             let isClean = summary.totals.exitStatus == .ok
-            let verdict = CompareWords.verdict(summary)
+            let verdict = summary.verdict
             head.element(
                 "p", [.named(isClean ? "verdict good" : "verdict notable")],
                 verdict.prefix(1).uppercased() + verdict.dropFirst())
@@ -385,7 +371,7 @@ struct ComparePage {
             if summary.counts.isEmpty { main.element("p", "There is no difference.") }
             main.list(summary.counts.map(\.sentence))
             counts(&main)
-            if let sums = summary.sums { SalesPage(sums: sums).append(to: &main) }
+            if let sums = summary.sums { self.sums(sums, &main) }
             for kind in CompareKind.allCases { list(kind, &main) }
             if !summary.notes.isEmpty {
                 main.element("h2", "Before you rely on it")
@@ -403,63 +389,48 @@ struct ComparePage {
     }
 
     private func totals(_ main: inout Markup) {
-        let columns = [
-            Markup.Column("lines are"), Markup.Column("number", .number), Markup.Column("meaning"),
-        ]
-        main.table("Totals", columns) { table in
-            for (name, count, meaning) in CompareWords.totals(summary) {
-                table.row([name, count.grouped, meaning], columns)
-            }
-        }
-        let reasons = CompareWords.reasons(summary.totals)
+        let columns: [Markup.Column] = ["lines are", .number("number"), "meaning"]
+        main.table(
+            "Totals", columns, rows: summary.totalsInWords.map { [$0, $1.grouped, $2] })
+        let reasons = summary.totals.reasonsInWords
         guard !reasons.isEmpty else { return }
-        main.table("Not compared, and why", columns) { table in
-            for (name, count, meaning) in reasons {
-                table.row([name, count.grouped, meaning], columns)
-            }
-        }
+        main.table(
+            "Not compared, and why", columns, rows: reasons.map { [$0, $1.grouped, $2] })
     }
 
     private func counts(_ main: inout Markup) {
         guard !summary.counts.isEmpty else { return }
-        let columns = [
-            Markup.Column("kind"), Markup.Column("who loses"),
-            Markup.Column(summary.sums == nil ? "lines" : "numbers", .number),
-            Markup.Column(
-                summary.sums == nil ? "customers" : "differ by", .number),
-        ]
-        main.table("Differences by kind", columns) { table in
-            for count in summary.counts {
-                table.row(
-                    [
-                        count.kind.rawValue, CompareWords.meaning(of: count.direction),
-                        count.differences.grouped, count.customers.grouped,
-                    ], columns)
-            }
-        }
+        let (counted, measure) =
+            summary.sums == nil ? ("lines", "customers") : ("numbers", "differ by")
+        main.table(
+            "Differences by kind", ["kind", "who loses", .number(counted), .number(measure)],
+            rows: summary.counts.map { count in
+                [
+                    count.kind.rawValue, count.direction.loser, count.differences.grouped,
+                    count.customers.grouped,
+                ]
+            })
     }
 
     private func list(_ kind: CompareKind, _ main: inout Markup) {
-        guard let differences = examples.byKind[kind] else { return }
+        guard let differences = examples[kind] else { return }
         let all = summary.counts.filter { $0.kind == kind }.reduce(0) { $0 + $1.differences }
         let caption = "\(kind.rawValue): \(differences.count.grouped) of \(all.grouped)"
-        if summary.sums != nil { return SalesPage.list(differences, caption, &main) }
-        let columns = [
-            Markup.Column("original transaction id"), Markup.Column("transaction id"),
-            Markup.Column("customer"), Markup.Column("field"), Markup.Column(summary.title),
-            Markup.Column("Apple"), Markup.Column("who loses"),
-        ]
-        main.table(caption, columns, named: "dense") { table in
-            for difference in differences {
-                table.row(
-                    [
-                        difference.originalTransactionID ?? "", difference.transactionID ?? "",
-                        difference.customerID ?? "", difference.field ?? "",
-                        difference.theirs.isEmpty ? "nothing" : difference.theirs.plainText,
-                        difference.apple.isEmpty ? "nothing" : difference.apple.plainText,
-                        CompareWords.meaning(of: difference.direction),
-                    ], columns)
-            }
-        }
+        if summary.sums != nil { return listOfSums(differences, caption, &main) }
+        main.table(
+            caption,
+            [
+                "original transaction id", "transaction id", "customer", "field",
+                Markup.Column(summary.title), "Apple", "who loses",
+            ], named: "dense",
+            rows: differences.map { difference in
+                [
+                    difference.originalTransactionID ?? "", difference.transactionID ?? "",
+                    difference.customerID ?? "", difference.field ?? "",
+                    difference.theirs.isEmpty ? "nothing" : difference.theirs.plainText,
+                    difference.apple.isEmpty ? "nothing" : difference.apple.plainText,
+                    difference.direction.loser,
+                ]
+            })
     }
 }

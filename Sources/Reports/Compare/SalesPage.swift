@@ -86,12 +86,11 @@ extension CompareReport {
 }
 
 /// The parts of the page that only a comparison of sums has.
-struct SalesPage {
-    let sums: SalesSummary
+extension ComparePage {
     private static let mostCharts = 30
     private static let shownDays = 60
 
-    func append(to page: inout Markup) {
+    func sums(_ sums: SalesSummary, _ page: inout Markup) {
         page.element("h2", "Risk: customers that no run can see")
         page.element(
             "p",
@@ -100,10 +99,10 @@ struct SalesPage {
                 : "On the day with the largest gap, Apple counts \(Int(clamping: sums.unseen).grouped) more "
                     + "subscriptions than trueup has rows of. A run checks the rows of your table, so "
                     + "it cannot check these. Import their ids to find them.")
-        charts(&page)
+        charts(sums, &page)
     }
 
-    private func charts(_ page: inout Markup) {
+    private func charts(_ sums: SalesSummary, _ page: inout Markup) {
         let all = (sums.earlier + sums.days).filter { $0.measure == SalesSummary.activeMeasure }
         let products = Set(all.map(\.productID)).sorted()
         guard !products.isEmpty else { return }
@@ -115,100 +114,60 @@ struct SalesPage {
         page.element("div", [.named("charts")]) { part in
             for (number, product) in products.prefix(Self.mostCharts).enumerated() {
                 let days = all.filter { $0.productID == product }.sorted { $0.day < $1.day }
-                SalesChart(product: product, days: days.suffix(Self.shownDays))
-                    .append(number: number, to: &part)
+                chart(of: product, days.suffix(Self.shownDays), number, &part)
             }
         }
         let more = products.count - Self.mostCharts
         if more > 0 { page.element("p", "\(more.grouped) more products are in days.csv.") }
     }
 
-    static func list(
+    func listOfSums(
         _ differences: [CompareDifference], _ caption: String, _ page: inout Markup
     ) {
-        let columns = [
-            Markup.Column("product"), Markup.Column("day", .date), Markup.Column("number of"),
-            Markup.Column("App Store Connect", .number), Markup.Column("signed", .number),
-            Markup.Column("explained"), Markup.Column("not explained", .number),
-            Markup.Column("not explained before"), Markup.Column("who loses"),
-        ]
-        page.table(caption, columns, named: "dense") { table in
-            for difference in differences {
-                guard let detail = difference.sales else { continue }
-                table.row(
-                    [
-                        detail.productID, detail.day, difference.field ?? "",
-                        difference.theirs.isEmpty ? "no line" : difference.theirs.plainText,
-                        difference.apple.plainText, detail.explainedText,
-                        Int(clamping: detail.unexplained).grouped, detail.historyText,
-                        CompareWords.meaning(of: difference.direction),
-                    ], columns)
-            }
-        }
-    }
-}
-
-/// The drawing of two numbers a day, with the same in words.
-private struct SalesChart {
-    let product: String
-    /// The oldest first.
-    let days: ArraySlice<SalesDay>
-
-    private static let slot = 12
-    private static let height = 48
-
-    func append(number: Int, to page: inout Markup) {
-        let highest = max(1, days.flatMap { [$0.theirs, $0.apple] }.max() ?? 1)
-        page.element("figure") { figure in
-            figure.element("figcaption") { caption in
-                caption.element("b", product)
-                if let last = days.last {
-                    caption.text(
-                        ": \(Int(clamping: last.theirs).grouped) in Apple's report and "
-                            + "\(Int(clamping: last.apple).grouped) signed on \(last.day)")
-                }
-            }
-            let width = max(1, days.count) * Self.slot
-            figure.element(
-                "svg",
-                [
-                    .init("viewBox", "0 0 \(width) \(Self.height + 4)"), .init("role", "img"),
-                    .init("preserveAspectRatio", "none"),
-                    .init("aria-labelledby", "st\(number) sd\(number)"),
-                ]
-            ) { drawing in
-                drawing.element("title", [.init("id", "st\(number)")], product)
-                drawing.element(
-                    "desc", [.init("id", "sd\(number)")],
-                    days.map { "\($0.day): \($0.theirs) in the report, \($0.apple) signed" }
-                        .joined(separator: "; "))
-                for (index, day) in days.enumerated() {
-                    let left = index * Self.slot + 1
-                    bar(day.theirs, of: highest, at: left, "last", &drawing)
-                    bar(day.apple, of: highest, at: left + Self.slot / 2 - 1, "bar", &drawing)
-                }
-                drawing.shape(
-                    "line",
-                    [
-                        .named("base"), .init("x1", "0"), .init("y1", "\(Self.height)"),
-                        .init("x2", "\(width)"), .init("y2", "\(Self.height)"),
-                    ])
-            }
-        }
-        page.lineFeed()
-    }
-
-    private func bar(
-        _ value: Int64, of highest: Int64, at left: Int, _ name: String, _ drawing: inout Markup
-    ) {
-        guard value > 0 else { return }
-        let share = Double(value) / Double(highest) * Double(Self.height - 2)
-        let tall = max(1, Int(share.rounded()))
-        drawing.shape(
-            "rect",
+        page.table(
+            caption,
             [
-                .named(name), .init("x", "\(left)"), .init("y", "\(Self.height - tall)"),
-                .init("width", "\(Self.slot / 2 - 2)"), .init("height", "\(tall)"),
-            ])
+                "product", .date("day"), "number of", .number("App Store Connect"),
+                .number("signed"), "explained", .number("not explained"), "not explained before",
+                "who loses",
+            ], named: "dense",
+            rows: differences.compactMap { difference in
+                guard let detail = difference.sales else { return nil }
+                return [
+                    detail.productID, detail.day, difference.field ?? "",
+                    difference.theirs.isEmpty ? "no line" : difference.theirs.plainText,
+                    difference.apple.plainText, detail.explainedText,
+                    Int(clamping: detail.unexplained).grouped, detail.historyText,
+                    difference.direction.loser,
+                ]
+            })
+    }
+
+    /// Two numbers a day, the oldest day first, with the same in words.
+    private func chart(
+        of product: String, _ days: ArraySlice<SalesDay>, _ number: Int, _ page: inout Markup
+    ) {
+        let slot = 12
+        let highest = max(1, days.flatMap { [$0.theirs, $0.apple] }.max() ?? 1)
+        let caption = days.last.map { last in
+            ": \(Int(clamping: last.theirs).grouped) in Apple's report and "
+                + "\(Int(clamping: last.apple).grouped) signed on \(last.day)"
+        }
+        page.drawing(
+            product, caption: caption ?? "",
+            description:
+                days.map { "\($0.day): \($0.theirs) in the report, \($0.apple) signed" }
+                .joined(separator: "; "),
+            ids: ("st\(number)", "sd\(number)"), width: max(1, days.count) * slot
+        ) { drawing in
+            for (index, day) in days.enumerated() {
+                let left = index * slot + 1
+                drawing.bar(
+                    day.theirs, of: highest, from: left, width: slot / 2 - 2, named: "last")
+                drawing.bar(
+                    day.apple, of: highest, from: left + slot / 2 - 1, width: slot / 2 - 2,
+                    named: "bar")
+            }
+        }
     }
 }

@@ -107,25 +107,22 @@ struct Markup {
 /// Tables of the page.
 extension Markup {
     /// A column: its heading, and how its cells are set.
-    struct Column {
-        /// Numbers are at the right, dates and times on one line.
-        enum Form { case text, number, date }
-
+    struct Column: ExpressibleByStringInterpolation {
         let heading: String
-        let form: Form
+        let attributes: [Attribute]
 
-        init(_ heading: String, _ form: Form = .text) {
+        init(_ heading: String, _ attributes: [Attribute] = []) {
             self.heading = heading
-            self.form = form
+            self.attributes = attributes
         }
 
-        var attributes: [Attribute] {
-            switch form {
-            case .text: []
-            case .number: [.named("n")]
-            case .date: [.named("d")]
-            }
-        }
+        init(stringLiteral heading: String) { self.init(heading) }
+
+        /// A column of numbers, which are at the right.
+        static func number(_ heading: String) -> Column { Column(heading, [.named("n")]) }
+
+        /// A column of dates or times, each on one line.
+        static func date(_ heading: String) -> Column { Column(heading, [.named("d")]) }
     }
 
     /// A table whose rows the closure adds with `row`; the caption is always there, for those who
@@ -160,6 +157,15 @@ extension Markup {
         lineFeed()
     }
 
+    /// A table of texts.
+    mutating func table(
+        _ caption: String, _ columns: [Column], named name: String? = nil, rows: [[String]]
+    ) {
+        table(caption, columns, named: name) { table in
+            for cells in rows { table.row(cells, columns) }
+        }
+    }
+
     /// A row of texts whose first cell is its heading.
     mutating func row(_ cells: [String], _ columns: [Column], named name: String? = nil) {
         element("tr", name.map { [.named($0)] } ?? []) { row in
@@ -187,9 +193,8 @@ extension Markup {
     ) {
         if !section.rows.isEmpty {
             let columns = ([first] + section.headings).enumerated().map { index, heading in
-                Column(
-                    heading.isEmpty ? last : heading,
-                    section.numbers.contains(index) ? .number : .text)
+                let shown = heading.isEmpty ? last : heading
+                return section.numbers.contains(index) ? Column.number(shown) : Column(shown)
             }
             table(caption, columns) { table in
                 for row in section.rows {
@@ -216,10 +221,23 @@ extension Markup {
     }
 }
 
-/// The head of a page.
+/// A page as a whole.
 extension Markup {
+    /// A page that loads nothing, with what the closure puts into its body.
+    static func page(titled title: String, _ body: (inout Markup) -> Void) -> [UInt8] {
+        var page = Markup()
+        page.verbatim("<!DOCTYPE html>\n")
+        page.element("html", [.init("lang", "en")]) { html in
+            html.element("head") { $0.ownStyle(titled: title) }
+            html.lineFeed()
+            html.element("body", [], body)
+        }
+        page.lineFeed()
+        return page.bytes
+    }
+
     /// Adds the policy that forbids everything but the page's own style, that style, and a title.
-    mutating func ownStyle(titled title: String) {
+    private mutating func ownStyle(titled title: String) {
         void("meta", [.init("charset", "utf-8")])
         void(
             "meta",

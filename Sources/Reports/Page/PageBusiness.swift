@@ -3,14 +3,12 @@ import Subscriptions
 /// Figures for the business from Apple's signed notifications: the last whole day, and the days
 /// before it.
 struct PageBusiness {
-    private let view: BusinessView
+    let view: BusinessView
 
     /// The most products of an app in a table of their own rows.
     private static let mostProducts = 40
     /// The drawings of the runs are numbered from 1.
     private static let firstDrawing = 1_000
-
-    init(_ view: BusinessView) { self.view = view }
 
     func append(to page: inout Markup) {
         page.element(
@@ -65,23 +63,20 @@ struct PageBusiness {
     private func kindTable(
         _ app: AppIdentity, _ kinds: [BusinessEventKind], to page: inout Markup
     ) {
-        let columns = [
-            Markup.Column("event"), Markup.Column(view.lastDay.calendarDay, .number),
-            Markup.Column("\(view.lastDay.weekday) before", .number),
-            Markup.Column("mean of \(view.lastDay.weekday)s", .number),
-        ]
+        let last = view.lastDay
         page.table(
-            "Events of \(view.lastDay.calendarDay), all products", columns, named: "narrow"
-        ) { table in
-            for kind in kinds {
-                let compared = view.compared(kind, of: app, on: view.lastDay)
-                table.row(
-                    [
-                        kind.words, text(view.events(kind, of: app, on: view.lastDay)),
-                        text(compared.weekBefore), text(compared.mean),
-                    ], columns)
-            }
-        }
+            "Events of \(last.calendarDay), all products",
+            [
+                "event", .number(last.calendarDay), .number("\(last.weekday) before"),
+                .number("mean of \(last.weekday)s"),
+            ], named: "narrow",
+            rows: kinds.map { kind in
+                let compared = view.compared(kind, of: app, on: last)
+                return [
+                    kind.words, text(view.events(kind, of: app, on: last)),
+                    text(compared.weekBefore), text(compared.mean),
+                ]
+            })
     }
 
     /// A row a product: the day, and in brackets the same weekday a week before.
@@ -99,12 +94,10 @@ struct PageBusiness {
             $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value
         }.map(\.key)
         let shown = products.prefix(Self.mostProducts)
-        let columns =
-            [Markup.Column("product")] + kinds.map { Markup.Column($0.words, .number) }
         let last = view.lastDay
         page.table(
-            "The same by product, in brackets the \(last.weekday) before", columns,
-            named: "narrow"
+            "The same by product, in brackets the \(last.weekday) before",
+            ["product"] + kinds.map { .number($0.words) }, named: "narrow"
         ) { table in
             for product in shown {
                 let held = Dictionary(

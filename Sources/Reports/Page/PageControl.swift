@@ -2,12 +2,15 @@ import Subscriptions
 
 /// Control totals: how one count of the company's tables comes to the next, and both sides of what
 /// was checked.
-struct PageControl {
-    let summary: RunSummary
-
-    func append(to page: inout Markup) {
+extension Page {
+    func control(_ page: inout Markup) {
         guard let control = summary.control else {
-            page.element("p", missing)
+            page.element(
+                "p",
+                summary.header.filters.isEmpty
+                    ? "Control totals were not counted: the run only read notifications, or it is of a "
+                        + "version that did not count them."
+                    : "Control totals are not counted for a partial run.")
             return
         }
         for app in control.apps {
@@ -28,13 +31,6 @@ struct PageControl {
             return "\(app.bundleID) (\(app.environment)), not configured"
         }
         return "All apps that are not configured"
-    }
-
-    private var missing: String {
-        summary.header.filters.isEmpty
-            ? "Control totals were not counted: the run only read notifications, or it is of a "
-                + "version that did not count them."
-            : "Control totals are not counted for a partial run."
     }
 
     private func append(_ app: AppControlTotals, to page: inout Markup) {
@@ -61,9 +57,8 @@ struct PageControl {
     // MARK: Rows
 
     private static func statusColumns(first: String) -> [Markup.Column] {
-        [Markup.Column(first)]
-            + ControlSums.statusGroups.map { Markup.Column(name(ofStatus: $0), .number) }
-            + [Markup.Column("all", .number)]
+        [Markup.Column(first)] + ControlSums.statusGroups.map { .number(name(ofStatus: $0)) }
+            + [.number("all")]
     }
 
     private static func name(ofStatus group: Int) -> String {
@@ -114,39 +109,32 @@ struct PageControl {
     private func latestPrices(
         _ judged: JudgedTotals, holdsPeriods: Bool, to page: inout Markup
     ) {
-        var columns = [
-            Markup.Column("currency"), Markup.Column("rows, Apple’s", .number),
-            Markup.Column("Apple states", .number),
+        var columns: [Markup.Column] = [
+            "currency", .number("rows, Apple’s"), .number("Apple states"),
         ]
         if holdsPeriods {
             columns += [
-                Markup.Column("rows, stored", .number),
-                Markup.Column("stored, at the end", .number),
-                Markup.Column("difference", .number),
+                .number("rows, stored"), .number("stored, at the end"), .number("difference"),
             ]
         }
+        let sides = holdsPeriods ? [judged.apple, judged.after] : [judged.apple]
         page.table(
             holdsPeriods
                 ? "Rows checked: list price of the period that each side names as the latest"
-                : "Rows checked: list price of the period that Apple names as the latest", columns
-        ) { table in
-            let sides = holdsPeriods ? [judged.apple, judged.after] : [judged.apple]
-            for currency in ControlSums.currencies(of: sides) {
+                : "Rows checked: list price of the period that Apple names as the latest", columns,
+            rows: ControlSums.currencies(of: sides).map { currency in
                 let (apple, ours) = (judged.apple.price(currency), judged.after.price(currency))
-                var cells = [
+                let cells = [
                     currency.currencyName, apple.periods.grouped,
                     apple.amount.amount(in: currency),
                 ]
-                if holdsPeriods {
-                    let difference = (judged.after - judged.apple).price(currency).amount
-                    cells += [
-                        ours.periods.grouped, ours.amount.amount(in: currency),
-                        difference.signedAmount(in: currency),
-                    ]
-                }
-                table.row(cells, columns)
-            }
-        }
+                guard holdsPeriods else { return cells }
+                let difference = (judged.after - judged.apple).price(currency).amount
+                return cells + [
+                    ours.periods.grouped, ours.amount.amount(in: currency),
+                    difference.signedAmount(in: currency),
+                ]
+            })
     }
 
     private func prices(of app: AppControlTotals, to page: inout Markup) {
@@ -157,21 +145,17 @@ struct PageControl {
                 "p", [.named("soft")], "No period of this app is stored, so there are no prices.")
             return
         }
-        let columns =
-            [Markup.Column("currency"), Markup.Column("periods at the end", .number)]
-            + steps.map { Markup.Column($0.name, .number) }
-        page.table("Stored periods: sum of prices by currency", columns) { table in
-            for currency in currencies {
+        page.table(
+            "Stored periods: sum of prices by currency",
+            ["currency", .number("periods at the end")] + steps.map { .number($0.name) },
+            rows: currencies.map { currency in
                 let amounts = steps.map { step in
                     let amount = step.sums.price(currency).amount
                     return step.isChange
                         ? amount.signedAmount(in: currency) : amount.amount(in: currency)
                 }
-                table.row(
-                    [currency.currencyName, app.after.price(currency).periods.grouped] + amounts,
-                    columns)
-            }
-        }
+                return [currency.currencyName, app.after.price(currency).periods.grouped] + amounts
+            })
     }
 }
 
@@ -260,11 +244,8 @@ extension Int64 {
 }
 
 /// How a reader checks the page, what to write down, and where to sign.
-struct PageProof {
-    let summary: RunSummary
-    let trustedRoots: [TrustedRoot]
-
-    func appendCheck(to page: inout Markup) {
+extension Page {
+    func check(_ page: inout Markup) {
         page.element(
             "p",
             "You can check what Apple signed, and that no file was changed, without trusting the program. "
@@ -282,10 +263,7 @@ struct PageProof {
                 "This page is made from the stored run alone, and can be made again:",
                 "trueup report \(summary.header.runID) --file report.html | sha256sum", &list)
         }
-        let columns = [Markup.Column("what"), Markup.Column("value")]
-        page.table("The run", columns) { table in
-            for (name, value) in identity { table.row([name, value], columns) }
-        }
+        page.table("The run", ["what", "value"], rows: identity.map { [$0, $1] })
     }
 
     /// Appends the digest to write down: an empty ledger has no head yet, and the value that
@@ -328,7 +306,7 @@ struct PageProof {
             ("ended", "\(ended.rfc3339), after \(header.started.duration(until: ended))"),
         ]
         facts += header.apps.sorted().map { ("app", "\($0.bundleID), \($0.environment.rawValue)") }
-        facts += trustedRoots.map {
+        facts += self.facts.trustedRoots.map {
             ("trusted root", $0.fingerprint + ($0.isApple ? " (Apple’s)" : " (not Apple’s)"))
         }
         facts += [
@@ -341,18 +319,14 @@ struct PageProof {
         return facts
     }
 
-    func appendSignatures(to page: inout Markup) {
+    func signatures(_ page: inout Markup) {
         page.element(
             "p",
             "Before you sign, write the anchor down in another place, and make the checks above "
                 + "yourself.")
-        let columns = ["", "name", "date", "anchor written down in", "signature"].map {
-            Markup.Column($0.isEmpty ? "who" : $0)
-        }
-        page.table("Seen and checked", columns, named: "sign") { table in
-            for role in ["prepared by", "reviewed by", "auditor"] {
-                table.row([role, "", "", "", ""], columns)
-            }
-        }
+        page.table(
+            "Seen and checked", ["who", "name", "date", "anchor written down in", "signature"],
+            named: "sign",
+            rows: ["prepared by", "reviewed by", "auditor"].map { [$0, "", "", "", ""] })
     }
 }

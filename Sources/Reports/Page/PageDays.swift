@@ -1,14 +1,12 @@
 import Subscriptions
 
 /// The days before: drawings over 30 of them, and a calendar of 90.
-struct PageDays {
-    let facts: PageFacts
-
+extension Page {
     private var history: PageHistory { facts.history }
     /// The most drawings of money; one for each currency and direction.
     private static let mostMoney = 8
 
-    func appendCharts(to page: inout Markup) {
+    func charts(_ page: inout Markup) {
         let nights = history.recent
         page.element(
             "p",
@@ -52,19 +50,37 @@ struct PageDays {
         let endpoints = Set(runs.flatMap(\.callsByEndpoint.keys)).sorted()
         if !endpoints.isEmpty {
             page.element("h3", "Calls against Apple’s quota")
-            draw(drawings(PageMeasures.calls(of: endpoints)), &number, &page)
+            draw(
+                endpoints.map { endpoint in
+                    chart("calls to \(endpoint)") {
+                        Int64(clamping: $0.callsByEndpoint[endpoint] ?? 0)
+                    }
+                } + [
+                    chart(
+                        "busiest hour of any endpoint, in % of Apple’s limit", text: Self.percent
+                    ) { $0.measures?.effort.map { $0.peaks.map(\.perMille).max() ?? 0 } },
+                    chart("waited before calls", text: Self.length) {
+                        $0.measures?.effort.map { $0.waited / 1000 }
+                    },
+                ], &number, &page)
         }
         guard runs.contains(where: { $0.measures?.delivery != nil }) else { return }
         page.element("h3", "How late notifications came")
-        draw(drawings(PageMeasures.delays), &number, &page)
-    }
-
-    private func drawings(_ charts: [PageMeasures.Chart]) -> [DayBars] {
-        charts.map { chart in
-            DayBars(
-                title: chart.title, values: values(chart.value), first: history.first,
-                text: chart.text)
-        }
+        draw(
+            [
+                chart("notifications that came: half took no longer than", text: Self.length) {
+                    $0.measures?.delivery?.arrived?.medianSeconds
+                },
+                chart("notifications that came: the latest", text: Self.length) {
+                    $0.measures?.delivery?.arrived?.worstSeconds
+                },
+                chart(
+                    "notifications brought by the run: half took no longer than", text: Self.length
+                ) { $0.measures?.delivery?.recovered?.medianSeconds },
+                chart("notifications brought by the run: the latest", text: Self.length) {
+                    $0.measures?.delivery?.recovered?.worstSeconds
+                },
+            ], &number, &page)
     }
 
     /// Calls against what was forecast, where any run has a forecast.
@@ -84,30 +100,24 @@ struct PageDays {
     }
 
     private func money(_ number: inout Int, _ page: inout Markup) {
-        var groups: [(direction: Direction, currency: String)] = []
+        // One total of each direction and currency.
+        var groups: [MoneyTotal] = []
         for total in history.recent.compactMap({ $0.run?.figures?.money }).joined()
-        where !groups.contains(where: { $0 == (total.direction, total.currency) }) {
-            groups.append((total.direction, total.currency))
-        }
-        let order = Direction.allCases
-        groups.sort { left, right in
-            (order.firstIndex(of: left.direction) ?? 0, left.currency)
-                < (order.firstIndex(of: right.direction) ?? 0, right.currency)
+        where !groups.contains(where: { $0.isSummed(with: total) }) {
+            groups.append(total)
         }
         guard !groups.isEmpty else { return }
         page.element("h3", "List prices of periods concerned")
         draw(
-            groups.prefix(Self.mostMoney).map { direction, currency in
-                DayBars(
-                    title: "\(currency) \(direction.meaning)",
-                    values: values { run in
-                        run.figures.map { figures in
-                            figures.money.first {
-                                $0.direction == direction && $0.currency == currency
-                            }?.amount ?? 0
-                        }
-                    },
-                    first: history.first, text: { "\($0.amount(in: currency)) \(currency)" })
+            groups.sortedForReading.prefix(Self.mostMoney).map { group in
+                chart(
+                    "\(group.currency) \(group.direction.meaning)",
+                    text: { "\($0.amount(in: group.currency)) \(group.currency)" }
+                ) { run in
+                    run.figures.map { figures in
+                        figures.money.first { $0.isSummed(with: group) }?.amount ?? 0
+                    }
+                }
             }, &number, &page)
         let more = groups.count - Self.mostMoney
         if more > 0 {
@@ -127,23 +137,23 @@ struct PageDays {
         page.lineFeed()
     }
 
-    private func chart(_ title: String, _ value: (EarlierRun) -> Int64?) -> DayBars {
-        DayBars(title: title, values: values(value), first: history.first) {
-            Int(clamping: $0).grouped
-        }
-    }
-
-    private func values(_ value: (EarlierRun) -> Int64?) -> [(day: String, value: Int64?)] {
-        let own = facts.summary.header.runID
-        return history.recent.map { night in
-            let run = night.run.flatMap { $0.isWhole || $0.runID == own ? $0 : nil }
+    /// A drawing of a number of the runs; `text` is how it is written.
+    private func chart(
+        _ title: String, text: @escaping (Int64) -> String = { Int(clamping: $0).grouped },
+        _ value: (EarlierRun) -> Int64?
+    ) -> DayBars {
+        let values = history.recent.map { night in
+            let run = night.run.flatMap {
+                $0.isWhole || $0.runID == summary.header.runID ? $0 : nil
+            }
             return (night.day, run.flatMap(value))
         }
+        return DayBars(title: title, values: values, first: history.first, text: text)
     }
 
     // MARK: The calendar
 
-    func appendCalendar(to page: inout Markup) {
+    func calendar(_ page: inout Markup) {
         let first = history.first
         page.element(
             "p",
@@ -156,22 +166,16 @@ struct PageDays {
             for week in weeks {
                 table.element("tr") { row in
                     row.element("th", [.init("scope", "row")], week.first?.day ?? "")
-                    for cell in week { append(cell, to: &row, isSince: cell.day >= first) }
+                    for (day, night) in week { append(night, to: &row, isSince: day >= first) }
                 }
                 table.lineFeed()
             }
         }
     }
 
-    /// A day of the calendar; `night` is `nil` outside the days that are shown.
-    private struct Cell {
-        let day: String
-        let night: PageHistory.Night?
-    }
-
-    /// Seven days each, from Monday on.
-    private var weeks: [[Cell]] {
-        let own = facts.summary.header.started
+    /// Seven days each, from Monday on; `night` is `nil` outside the days that are shown.
+    private var weeks: [[(day: String, night: PageHistory.Night?)]] {
+        let own = summary.header.started
         let (today, _) = own.unixMilliseconds.floorDivided(by: Milliseconds.perDay)
         // 1970-01-01 was a Thursday.
         let sinceMonday = Int(today.floorDivided(by: 7).remainder + 3) % 7
@@ -182,17 +186,17 @@ struct PageDays {
             (0..<7).map { weekday in
                 let age = sinceMonday + (count - 1 - week) * 7 - weekday
                 let day = own.adding(milliseconds: -Int64(age) * Milliseconds.perDay).utcDay
-                return Cell(day: day, night: byDay[day])
+                return (day, byDay[day])
             }
         }
     }
 
-    private func append(_ cell: Cell, to row: inout Markup, isSince: Bool) {
-        guard let night = cell.night else {
+    private func append(_ night: PageHistory.Night?, to row: inout Markup, isSince: Bool) {
+        guard let night else {
             row.element("td", "")
             return
         }
-        let isToday = night.day == facts.summary.header.started.utcDay
+        let isToday = night.day == summary.header.started.utcDay
         let number = String(night.day.suffix(2))
         guard let run = night.run else {
             row.element("td", isSince ? [.named("missing")] : []) { day in
@@ -239,65 +243,28 @@ struct DayBars {
     let text: (Int64) -> String
 
     private static let slot = 10
-    private static let height = 48
 
     /// Adds the drawing; `number` tells those of the page apart.
     func append(number: Int, to page: inout Markup) {
         let highest = values.compactMap(\.value).max() ?? 0
-        page.element("figure") { figure in
-            figure.element("figcaption") { caption in
-                caption.element("b", title)
-                caption.text(": " + words(highest))
-            }
-            let width = values.count * Self.slot
-            figure.element(
-                "svg",
-                [
-                    .init("viewBox", "0 0 \(width) \(Self.height + 4)"), .init("role", "img"),
-                    .init("preserveAspectRatio", "none"),
-                    .init("aria-labelledby", "t\(number) d\(number)"),
-                ]
-            ) { drawing in
-                drawing.element("title", [.init("id", "t\(number)")], title)
-                drawing.element("desc", [.init("id", "d\(number)")], description)
-                for (index, night) in values.enumerated() where night.day >= first {
-                    append(night.value, at: index, of: highest, to: &drawing)
+        page.drawing(
+            title, caption: ": " + words(highest), description: description,
+            ids: ("t\(number)", "d\(number)"), width: values.count * Self.slot
+        ) { drawing in
+            for (index, night) in values.enumerated() where night.day >= first {
+                let left = index * Self.slot + 1
+                guard let value = night.value else {
+                    // A short mark below the line, so that it is not a zero.
+                    drawing.line(
+                        from: left, to: left + Self.slot - 2, at: Markup.drawingHeight + 3,
+                        named: "gap")
+                    continue
                 }
-                drawing.shape(
-                    "line",
-                    [
-                        .named("base"), .init("x1", "0"), .init("y1", "\(Self.height)"),
-                        .init("x2", "\(width)"), .init("y2", "\(Self.height)"),
-                    ])
+                drawing.bar(
+                    value, of: highest, from: left, width: Self.slot - 2,
+                    named: index == values.count - 1 ? "last" : "bar")
             }
         }
-        page.lineFeed()
-    }
-
-    /// A bar; where there is no value a short mark below the line, so that it is not a zero.
-    private func append(
-        _ value: Int64?, at index: Int, of highest: Int64, to drawing: inout Markup
-    ) {
-        let left = index * Self.slot + 1
-        guard let value else {
-            drawing.shape(
-                "line",
-                [
-                    .named("gap"), .init("x1", "\(left)"), .init("y1", "\(Self.height + 3)"),
-                    .init("x2", "\(left + Self.slot - 2)"), .init("y2", "\(Self.height + 3)"),
-                ])
-            return
-        }
-        guard value > 0, highest > 0 else { return }
-        let share = Double(value) / Double(highest)
-        let tall = max(1, Int((share * Double(Self.height - 2)).rounded()))
-        drawing.shape(
-            "rect",
-            [
-                .named(index == values.count - 1 ? "last" : "bar"), .init("x", "\(left)"),
-                .init("y", "\(Self.height - tall)"), .init("width", "\(Self.slot - 2)"),
-                .init("height", "\(tall)"),
-            ])
     }
 
     private func words(_ highest: Int64) -> String {
@@ -317,14 +284,76 @@ struct DayBars {
     }
 }
 
+/// Drawings of numbers by day.
+extension Markup {
+    /// The height of a drawing down to its base line.
+    static let drawingHeight = 48
+
+    /// A drawing with its caption, and the same in words for those who do not see it.
+    ///
+    /// - Parameters:
+    ///   - title: The name of the counted thing.
+    ///   - caption: What follows it in the caption.
+    ///   - description: Every value.
+    ///   - ids: Of title and description; no other drawing of the page has them.
+    ///   - width: Of the base line.
+    ///   - shapes: Adds what is drawn above it.
+    mutating func drawing(
+        _ title: String, caption: String, description: String,
+        ids: (title: String, description: String), width: Int,
+        _ shapes: (inout Markup) -> Void
+    ) {
+        element("figure") { figure in
+            figure.element("figcaption") { text in
+                text.element("b", title)
+                text.text(caption)
+            }
+            figure.element(
+                "svg",
+                [
+                    .init("viewBox", "0 0 \(width) \(Self.drawingHeight + 4)"),
+                    .init("role", "img"), .init("preserveAspectRatio", "none"),
+                    .init("aria-labelledby", "\(ids.title) \(ids.description)"),
+                ]
+            ) { drawing in
+                drawing.element("title", [.init("id", ids.title)], title)
+                drawing.element("desc", [.init("id", ids.description)], description)
+                shapes(&drawing)
+                drawing.line(from: 0, to: width, at: Self.drawingHeight, named: "base")
+            }
+        }
+        lineFeed()
+    }
+
+    mutating func line(from left: Int, to right: Int, at height: Int, named name: String) {
+        shape(
+            "line",
+            [
+                .named(name), .init("x1", "\(left)"), .init("y1", "\(height)"),
+                .init("x2", "\(right)"), .init("y2", "\(height)"),
+            ])
+    }
+
+    /// A bar as tall as its share of the highest value; none for a value of 0.
+    mutating func bar(
+        _ value: Int64, of highest: Int64, from left: Int, width: Int, named name: String
+    ) {
+        guard value > 0, highest > 0 else { return }
+        let share = Double(value) / Double(highest)
+        let tall = max(1, Int((share * Double(Self.drawingHeight - 2)).rounded()))
+        shape(
+            "rect",
+            [
+                .named(name), .init("x", "\(left)"), .init("y", "\(Self.drawingHeight - tall)"),
+                .init("width", "\(width)"), .init("height", "\(tall)"),
+            ])
+    }
+}
+
 /// The days of a job up to a run, a run a day.
 struct PageHistory {
-    /// A UTC day and what ran.
-    struct Night {
-        let day: String
-        /// `nil` where nothing ran.
-        let run: EarlierRun?
-    }
+    /// A UTC day and what ran; `nil` where nothing did.
+    typealias Night = (day: String, run: EarlierRun?)
 
     static let calendarDays = 90
     static let chartDays = 30
@@ -348,7 +377,7 @@ struct PageHistory {
             if run.isWhole { previous = run }
         }
         byDay[own.started.utcDay] = own
-        nights = days.map { Night(day: $0.utcDay, run: byDay[$0.utcDay]) }
+        nights = days.map { ($0.utcDay, byDay[$0.utcDay]) }
         self.previous = previous
     }
 

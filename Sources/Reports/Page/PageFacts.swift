@@ -4,19 +4,15 @@ import Subscriptions
 /// the lists.
 struct PageFacts {
     /// The most lines of each list; the files next to the page have all.
-    enum Limit {
-        static let findings = 1_000
-        static let corrections = 200
-        static let examples = 5
-        static let accounts = 200
-        static let undecided = 3
-    }
+    private static let most = (
+        findings: 1_000, corrections: 200, examples: 5, accounts: 200, undecided: 3
+    )
 
     var summary: RunSummary
     let notice: String?
     let trustedRoots: [TrustedRoot]
     let history: PageHistory
-    private(set) var worst = WorstFindings(limit: Limit.findings)
+    private(set) var worst = WorstFindings(limit: Self.most.findings)
     /// Corrections written, in the order of the ledger.
     private(set) var corrections: [LedgerEntry] = []
     private(set) var correctionCount = 0
@@ -42,12 +38,12 @@ struct PageFacts {
         try readCorrections(source.record)
         try source.record.forEachFinding { take($0) }
         try source.record.forEachUndecided { row in
-            guard undecided[row.reason, default: []].count < Limit.undecided else { return }
+            guard undecided[row.reason, default: []].count < Self.most.undecided else { return }
             undecided[row.reason, default: []].append(row)
         }
         try source.record.forEachNotFound { account in
             notFoundCount += 1
-            if notFound.count < Limit.accounts { notFound.append(account) }
+            if notFound.count < Self.most.accounts { notFound.append(account) }
         }
         try source.record.forEachNotification { notification in
             notifications[notification.verdict, default: 0] += 1
@@ -66,7 +62,7 @@ struct PageFacts {
         struct HasEnough: Error {}
         do {
             try record.forEachCorrection { entry in
-                guard corrections.count < Limit.corrections else { throw HasEnough() }
+                guard corrections.count < Self.most.corrections else { throw HasEnough() }
                 corrections.append(entry)
             }
         } catch is HasEnough {}
@@ -74,15 +70,15 @@ struct PageFacts {
             where: { entry in
                 correctionCount += 1
                 guard entry.changes.table == .subscriptions else { return false }
-                if examples.count < Limit.examples, shown.insert(entry.kinds).inserted {
+                if examples.count < Self.most.examples, shown.insert(entry.kinds).inserted {
                     examples.append(entry)
-                } else if others.count < Limit.examples {
+                } else if others.count < Self.most.examples {
                     others.append(entry)
                 }
                 return false
             }, { _ in })
         correctionCount += newPeriods
-        examples += others.prefix(max(0, Limit.examples - examples.count))
+        examples += others.prefix(max(0, Self.most.examples - examples.count))
         examples.sort { $0.number < $1.number }
     }
 
@@ -184,21 +180,12 @@ struct StatusPair: Hashable {
 }
 
 /// Measurements next to the verdicts: how late notifications came, and how many calls were made.
-struct PageMeasures {
-    /// A drawing: what it shows, its number of a run, and how that is written.
-    typealias Chart = (
-        title: String, value: (EarlierRun) -> Int64?, text: (Int64) -> String
-    )
-
-    let measures: RunMeasures?
-
-    // MARK: Of one run
-
-    func appendDelays(to page: inout Markup) {
-        guard let delivery = measures?.delivery else { return }
-        let columns = [
-            Markup.Column("notifications"), Markup.Column("how many", .number),
-            Markup.Column("half took no longer than", .number), Markup.Column("longest", .number),
+extension Page {
+    func delays(_ page: inout Markup) {
+        guard let delivery = summary.measures?.delivery else { return }
+        let columns: [Markup.Column] = [
+            "notifications", .number("how many"), .number("half took no longer than"),
+            .number("longest"),
         ]
         let ways = [
             ("came to our endpoint", delivery.arrived), ("brought by this run", delivery.recovered),
@@ -218,22 +205,20 @@ struct PageMeasures {
         }
     }
 
-    func appendEffort(to page: inout Markup) {
-        guard let effort = measures?.effort, !effort.peaks.isEmpty else { return }
-        let columns = [
-            Markup.Column("endpoint"), Markup.Column("app"),
-            Markup.Column("booked calls of the hour", .number),
-            Markup.Column("Apple’s limit", .number), Markup.Column("share", .number),
-        ]
-        page.table("The busiest hour against Apple’s quota, by all processes", columns) { table in
-            for peak in effort.peaks {
-                table.row(
-                    [
-                        peak.endpoint, "\(peak.bundleID) (\(peak.environment))",
-                        peak.calls.grouped, peak.limit.grouped, Self.percent(peak.perMille),
-                    ], columns)
-            }
-        }
+    func effort(_ page: inout Markup) {
+        guard let effort = summary.measures?.effort, !effort.peaks.isEmpty else { return }
+        page.table(
+            "The busiest hour against Apple’s quota, by all processes",
+            [
+                "endpoint", "app", .number("booked calls of the hour"), .number("Apple’s limit"),
+                .number("share"),
+            ],
+            rows: effort.peaks.map { peak in
+                [
+                    peak.endpoint, "\(peak.bundleID) (\(peak.environment))",
+                    peak.calls.grouped, peak.limit.grouped, Self.percent(peak.perMille),
+                ]
+            })
         let waits = effort.waitedMilliseconds.filter { $0.value > 0 }.sorted { $0.key < $1.key }
         let named = waits.map { "\($0.key) \(Self.length($0.value / 1000))" }
         page.element(
@@ -241,49 +226,6 @@ struct PageMeasures {
             named.isEmpty
                 ? "The run did not have to wait before its calls."
                 : "The run waited before its calls: \(named.joined(separator: ", ")).")
-    }
-
-    // MARK: Over the runs
-
-    static var delays: [Chart] {
-        [
-            (
-                "notifications that came: half took no longer than",
-                { $0.measures?.delivery?.arrived?.medianSeconds }, length
-            ),
-            (
-                "notifications that came: the latest",
-                { $0.measures?.delivery?.arrived?.worstSeconds }, length
-            ),
-            (
-                "notifications brought by the run: half took no longer than",
-                { $0.measures?.delivery?.recovered?.medianSeconds }, length
-            ),
-            (
-                "notifications brought by the run: the latest",
-                { $0.measures?.delivery?.recovered?.worstSeconds }, length
-            ),
-        ]
-    }
-
-    /// Calls of each endpoint, the busiest hour and the waits.
-    static func calls(of endpoints: [String]) -> [Chart] {
-        endpoints.map { endpoint in
-            (
-                "calls to \(endpoint)",
-                { Int64(clamping: $0.callsByEndpoint[endpoint] ?? 0) },
-                { Int(clamping: $0).grouped }
-            )
-        } + [
-            (
-                "busiest hour of any endpoint, in % of Apple’s limit",
-                { $0.measures?.effort.map { $0.peaks.map(\.perMille).max() ?? 0 } }, percent
-            ),
-            (
-                "waited before calls",
-                { $0.measures?.effort.map { $0.waited / 1000 } }, length
-            ),
-        ]
     }
 
     /// For example `3 h 12 min`, `41 days`.

@@ -1,20 +1,7 @@
 import Subscriptions
 
 /// The lists of the page, each bounded, saying where all of it is.
-struct PageLists {
-    let facts: PageFacts
-
-    func append(_ section: PageSection, to page: inout Markup) {
-        switch section {
-        case .open: PageOpenFindings(worst: facts.worst).append(to: &page)
-        case .examples: examples(&page)
-        case .corrections: corrections(&page)
-        case .absent: absent(&page)
-        case .undecided: undecided(&page)
-        default: break
-        }
-    }
-
+extension Page {
     /// Says how much of a list is shown.
     private func extent(
         _ shown: Int, of all: Int, _ noun: String, in file: String, _ page: inout Markup
@@ -26,7 +13,7 @@ struct PageLists {
         page.element("p", text)
     }
 
-    private func examples(_ page: inout Markup) {
+    func examples(_ page: inout Markup) {
         guard !facts.examples.isEmpty else {
             page.element("p", "No subscription’s row was written.")
             return
@@ -40,15 +27,12 @@ struct PageLists {
             let customer = facts.customers[entry.subscription].map { ", customer \($0)" } ?? ""
             let title = entry.subscription.originalTransactionID + customer
             page.element("h3", title)
-            let columns = [
-                Markup.Column("column"), Markup.Column("before"), Markup.Column("after"),
-            ]
-            page.table("Ledger entry \(entry.number): \(Self.kinds(of: entry))", columns) { table in
-                for (column, change) in entry.changes.named {
-                    table.row(
-                        [column, Self.shown(change.before), Self.shown(change.after)], columns)
-                }
-            }
+            page.table(
+                "Ledger entry \(entry.number): \(Self.kinds(of: entry))",
+                ["column", "before", "after"],
+                rows: entry.changes.named.map { column, change in
+                    [column, Self.shown(change.before), Self.shown(change.after)]
+                })
             page.element("p", [.named("soft")]) { line in
                 line.text("Signed by Apple \(entry.appleSignedDate.readable) UTC: ")
                 line.element("code", entry.evidence.hexadecimal)
@@ -61,22 +45,19 @@ struct PageLists {
         }
     }
 
-    private func corrections(_ page: inout Markup) {
-        let fates = SummarySections.corrections(facts.summary)
+    func corrections(_ page: inout Markup) {
+        let fates = SummarySections.corrections(summary)
         if fates.isEmpty { page.element("p", "Nothing was planned or written.") }
         page.table(fates, "Corrections, by what became of them", first: "corrections are")
         guard facts.correctionCount > 0 else { return }
         extent(
             facts.corrections.count, of: facts.correctionCount, "correction",
             in: "corrections.csv", &page)
-        let columns = [
-            Markup.Column("entry", .number), Markup.Column("subscription"),
-            Markup.Column("because of"), Markup.Column("before → after"),
-            Markup.Column("evidence"),
-        ]
-        page.table("Written corrections, in the order of the ledger", columns, named: "dense stack")
-        {
-            table in
+        page.table(
+            "Written corrections, in the order of the ledger",
+            [.number("entry"), "subscription", "because of", "before → after", "evidence"],
+            named: "dense stack"
+        ) { table in
             for entry in facts.corrections {
                 table.element("tr") { row in
                     row.element(
@@ -106,9 +87,9 @@ struct PageLists {
         }
     }
 
-    private func absent(_ page: inout Markup) {
+    func absent(_ page: inout Markup) {
         guard facts.notFoundCount > 0 else {
-            page.element("p", facts.summary.answersAboutIDs)
+            page.element("p", summary.answersAboutIDs)
             return
         }
         extent(
@@ -117,30 +98,25 @@ struct PageLists {
             "p", [.named("soft")],
             "No run removes access because of that. An id is suspect until Apple has not found it on "
                 + "enough different days.")
-        let columns = [
-            "subscription", "customer", "stored status", "standing", "first day", "last day",
-            "days",
-            "Apple’s last statement",
-        ].map { name in
-            Markup.Column(
-                name, name == "days" ? .number : Self.dates.contains(name) ? .date : .text)
-        }
-        page.table("Ids that Apple does not find, with their history", columns) { table in
-            for account in facts.notFound {
-                table.row(
-                    [
-                        account.key.originalTransactionID, account.customerID ?? "",
-                        account.status.map(String.init) ?? "",
-                        account.isConfirmed ? "confirmed" : "suspect", account.absence.firstDay,
-                        account.absence.lastDay, account.absence.distinctDays.grouped,
-                        account.lastGoodAsOf.map { $0.readable + " UTC" } ?? "none held",
-                    ], columns)
-            }
-        }
+        page.table(
+            "Ids that Apple does not find, with their history",
+            [
+                "subscription", "customer", "stored status", "standing", .date("first day"),
+                .date("last day"), .number("days"), .date("Apple’s last statement"),
+            ],
+            rows: facts.notFound.map { account in
+                [
+                    account.key.originalTransactionID, account.customerID ?? "",
+                    account.status.map(String.init) ?? "",
+                    account.isConfirmed ? "confirmed" : "suspect", account.absence.firstDay,
+                    account.absence.lastDay, account.absence.distinctDays.grouped,
+                    account.lastGoodAsOf.map { $0.readable + " UTC" } ?? "none held",
+                ]
+            })
     }
 
-    private func undecided(_ page: inout Markup) {
-        let totals = facts.summary.totals
+    func undecided(_ page: inout Markup) {
+        let totals = summary.totals
         guard totals.undecidedCount > 0 else {
             page.element("p", "Every row in scope that was not excluded has a verdict.")
             return
@@ -148,26 +124,18 @@ struct PageLists {
         extent(
             facts.undecided.values.reduce(0) { $0 + $1.count }, of: totals.undecidedCount, "row",
             in: "undecided.csv", &page)
-        let columns = [
-            Markup.Column("reason"), Markup.Column("rows", .number),
-            Markup.Column("meaning"), Markup.Column("such as"),
-        ]
-        page.table("Rows without a verdict, by reason", columns) { table in
-            for reason in UndecidedReason.allCases {
-                guard let rows = totals.undecided[reason], rows > 0 else { continue }
+        page.table(
+            "Rows without a verdict, by reason",
+            ["reason", .number("rows"), "meaning", "such as"],
+            rows: UndecidedReason.allCases.compactMap { reason in
+                guard let rows = totals.undecided[reason], rows > 0 else { return nil }
                 let examples = (facts.undecided[reason] ?? []).map(\.key.originalTransactionID)
-                table.row(
-                    [
-                        reason.rawValue, rows.grouped, reason.meaning,
-                        examples.joined(separator: ", "),
-                    ], columns)
-            }
-        }
+                return [
+                    reason.rawValue, rows.grouped, reason.meaning,
+                    examples.joined(separator: ", "),
+                ]
+            })
     }
-
-    private static let dates: Set<String> = [
-        "first day", "last day", "Apple’s last statement",
-    ]
 
     private static func kinds(of entry: LedgerEntry) -> String {
         guard entry.undoOf == nil else { return "reverted" }
@@ -177,7 +145,7 @@ struct PageLists {
 
     /// A value for people; a missing value is named, an empty text is visible, and a time is
     /// complete.
-    static func shown(_ value: FieldValue) -> String {
+    private static func shown(_ value: FieldValue) -> String {
         switch value {
         case .null: "(none)"
         case .text(""): "\"\""
@@ -190,22 +158,20 @@ struct PageLists {
 }
 
 /// The worst open findings, two lines each, so that a finding fits on a screen and on paper.
-struct PageOpenFindings {
-    let worst: WorstFindings
-
-    /// How much of a finding's id is shown: the beginning, which `trueup acknowledge` accepts.
-    static let idDigits = 12
-    private static let evidenceDigits = 12
+extension Page {
+    /// How much of a finding's id and of a digest is shown: of an id the beginning, which
+    /// `trueup acknowledge` accepts.
+    private static let shownDigits = 12
     /// The longest id of a product or a customer that is on one line.
     private static let mostKept = 40
 
-    func append(to page: inout Markup) {
-        let findings = worst.sorted
+    func openFindings(_ page: inout Markup) {
+        let findings = facts.worst.sorted
         guard !findings.isEmpty else {
             page.element("p", "No finding is open.")
             return
         }
-        let (shown, all) = (findings.count, worst.count)
+        let (shown, all) = (findings.count, facts.worst.count)
         page.element(
             "p",
             shown < all
@@ -218,11 +184,13 @@ struct PageOpenFindings {
             line.element("code", "trueup acknowledge ID --reason TEXT")
             line.text(" removes a finding that may stay as it is from the list.")
         }
-        let columns = [
-            "severity, state, finding", "kind, subscription", "product, customer",
-            "field, list price, stored → Apple’s", "first seen, evidence",
-        ].map { Markup.Column($0) }
-        page.table("Open findings, worst first", columns, named: "dense stack open") { table in
+        page.table(
+            "Open findings, worst first",
+            [
+                "severity, state, finding", "kind, subscription", "product, customer",
+                "field, list price, stored → Apple’s", "first seen, evidence",
+            ], named: "dense stack open"
+        ) { table in
             for finding in findings { row(of: finding, &table) }
         }
     }
@@ -237,7 +205,8 @@ struct PageOpenFindings {
                     line.text(", \(reported.state.rawValue)")
                 }
                 cell.void("br")
-                cell.element("code", [.named("keep")], Self.id(reported))
+                cell.element(
+                    "code", [.named("keep")], String(reported.findingID.prefix(Self.shownDigits)))
             }
             row.element("td") { cell in
                 cell.kept(finding.kind.rawValue)
@@ -259,7 +228,7 @@ struct PageOpenFindings {
                 cell.void("br")
                 cell.element(
                     "code", [.named("keep")],
-                    String(evidence.hexadecimal.prefix(Self.evidenceDigits)))
+                    String(evidence.hexadecimal.prefix(Self.shownDigits)))
             }
         }
         table.lineFeed()
@@ -275,20 +244,15 @@ struct PageOpenFindings {
         guard finding.field != nil || finding.localValue != .null || finding.appleValue != .null
         else { return }
         if !first.isEmpty { cell.void("br") }
-        cell.element("span", [.named("part")], PageLists.shown(finding.localValue) + " →")
+        cell.element("span", [.named("part")], Self.shown(finding.localValue) + " →")
         cell.text(" ")
-        cell.element("span", [.named("part")], PageLists.shown(finding.appleValue))
+        cell.element("span", [.named("part")], Self.shown(finding.appleValue))
     }
 
     private static func price(of finding: Finding) -> String? {
         finding.amount.flatMap { amount in
             finding.currency.map { "\(amount.amount(in: $0)) \($0)" }
         }
-    }
-
-    /// The beginning of a finding's id.
-    static func id(_ reported: ReportedFinding) -> String {
-        String(reported.findingID.prefix(idDigits))
     }
 }
 

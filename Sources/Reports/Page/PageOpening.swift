@@ -1,13 +1,9 @@
 import Subscriptions
 
 /// The first screen: the verdict, the tie-out, the numbers, and what was not looked at.
-struct PageOpening {
-    let facts: PageFacts
-
-    private var summary: RunSummary { facts.summary }
-    private var header: RunHeader { facts.summary.header }
-
-    func append(to page: inout Markup) {
+extension Page {
+    private func opening(_ page: inout Markup) {
+        let header = summary.header
         page.element("header") { head in
             head.element(
                 "p", [.named("kicker")],
@@ -28,7 +24,7 @@ struct PageOpening {
     }
 
     /// Directly below the verdict, in the main part.
-    func appendFigures(to page: inout Markup) {
+    private func numbers(_ page: inout Markup) {
         page.element("section", [.init("aria-label", "The run in numbers")]) { part in
             part.element("dl", [.named("figures by\(Self.columns(of: figures.count))")]) { list in
                 for (name, value, more) in figures {
@@ -222,9 +218,8 @@ struct PageOpening {
             return
         }
         let before = SummarySections.tieOut(previous.totals).rows
-        let columns = [
-            Markup.Column("rows are"), Markup.Column("this run", .number),
-            Markup.Column("run before", .number), Markup.Column("meaning"),
+        let columns: [Markup.Column] = [
+            "rows are", .number("this run"), .number("run before"), "meaning",
         ]
         part.table("Tie-out, next to the run before", columns) { table in
             for row in own.rows {
@@ -255,7 +250,7 @@ struct PageOpening {
         if !unowned.isEmpty {
             part.table(unowned, "Purchases whose owner is not known, and why", first: "reason")
         }
-        part.list(header.filters.map { "This was a partial run: only \($0)." })
+        part.list(summary.header.filters.map { "This was a partial run: only \($0)." })
         if let unasked = summary.conclusion.coverage?.unasked, unasked > 0 {
             part.element("p") { line in
                 line.text(
@@ -317,31 +312,20 @@ extension ReportFile {
 struct Page {
     let facts: PageFacts
 
-    var document: [UInt8] {
-        var page = Markup()
-        page.verbatim("<!DOCTYPE html>\n")
-        page.element("html", [.init("lang", "en")]) { html in
-            html.element("head") { head(&$0) }
-            html.lineFeed()
-            html.element("body") { body(&$0) }
-        }
-        page.lineFeed()
-        return page.bytes
-    }
+    var summary: RunSummary { facts.summary }
 
-    private func head(_ head: inout Markup) {
-        let header = facts.summary.header
-        head.ownStyle(
+    var document: [UInt8] {
+        let header = summary.header
+        return Markup.page(
             titled:
-                "\(header.started.utcDay) \(header.job): \(facts.summary.conclusion.exitStatus.name), "
-                + "run \(header.runID)")
+                "\(header.started.utcDay) \(header.job): \(summary.conclusion.exitStatus.name), "
+                + "run \(header.runID)", body)
     }
 
     private func body(_ body: inout Markup) {
-        let opening = PageOpening(facts: facts)
-        opening.append(to: &body)
+        opening(&body)
         body.element("main") { main in
-            opening.appendFigures(to: &main)
+            numbers(&main)
             for section in facts.sections {
                 main.element("section", [.init("aria-labelledby", section.rawValue)]) { part in
                     part.heading(section)
@@ -352,7 +336,7 @@ struct Page {
         }
         body.lineFeed()
         body.element("footer") { footer in
-            let header = facts.summary.header
+            let header = summary.header
             footer.element(
                 "p",
                 "Run \(header.runID) of the job \(header.job), begun \(header.started.readable) UTC. "
@@ -365,44 +349,30 @@ struct Page {
 
     private func content(of section: PageSection, _ part: inout Markup) {
         switch section {
-        case .control: PageControl(summary: facts.summary).append(to: &part)
-        case .coverage, .findings, .causes, .money, .decisions, .calls, .next:
-            PageSummaries(facts: facts).append(section, to: &part)
-        case .open, .examples, .corrections, .absent, .undecided:
-            PageLists(facts: facts).append(section, to: &part)
-        case .business: PageBusiness(BusinessView(facts.summary)).append(to: &part)
-        case .nights: PageDays(facts: facts).appendCharts(to: &part)
-        case .calendar: PageDays(facts: facts).appendCalendar(to: &part)
-        case .check, .sign:
-            let proof = PageProof(summary: facts.summary, trustedRoots: facts.trustedRoots)
-            if section == .check {
-                proof.appendCheck(to: &part)
-            } else {
-                proof.appendSignatures(to: &part)
-            }
+        case .control: control(&part)
+        case .coverage: coverage(&part)
+        case .findings: findings(&part)
+        case .causes: causes(&part)
+        case .money: money(&part)
+        case .open: openFindings(&part)
+        case .examples: examples(&part)
+        case .corrections: corrections(&part)
+        case .absent: absent(&part)
+        case .undecided: undecided(&part)
+        case .decisions: decisions(&part)
+        case .calls: calls(&part)
+        case .business: PageBusiness(view: BusinessView(summary)).append(to: &part)
+        case .nights: charts(&part)
+        case .calendar: calendar(&part)
+        case .next: part.list(SummarySections.next(summary).sentences)
+        case .check: check(&part)
+        case .sign: signatures(&part)
         }
     }
 }
 
 /// The parts of the summary, in the words of `summary.txt`.
-struct PageSummaries {
-    let facts: PageFacts
-
-    private var summary: RunSummary { facts.summary }
-
-    func append(_ section: PageSection, to page: inout Markup) {
-        switch section {
-        case .coverage: coverage(&page)
-        case .findings: findings(&page)
-        case .causes: causes(&page)
-        case .money: money(&page)
-        case .decisions: decisions(&page)
-        case .calls: calls(&page)
-        case .next: page.list(SummarySections.next(summary).sentences)
-        default: break
-        }
-    }
-
+extension Page {
     private func coverage(_ page: inout Markup) {
         let questions = SummarySections.coverage(summary)
         guard !questions.isEmpty else {
@@ -423,18 +393,12 @@ struct PageSummaries {
         if counts.isEmpty { page.element("p", "There are no findings.") }
         page.table(counts, "Findings by kind and state", first: "kind")
         guard !facts.statuses.isEmpty else { return }
-        let columns = [
-            Markup.Column("stored"), Markup.Column("Apple’s"),
-            Markup.Column("findings", .number),
-        ]
-        page.table("Where the status differs: both sides", columns) { table in
-            let pairs = facts.statuses.sorted {
-                ($0.key.ours, $0.key.apples) < ($1.key.ours, $1.key.apples)
-            }
-            for (pair, count) in pairs {
-                table.row([pair.ours, pair.apples, count.grouped], columns)
-            }
+        let pairs = facts.statuses.sorted {
+            ($0.key.ours, $0.key.apples) < ($1.key.ours, $1.key.apples)
         }
+        page.table(
+            "Where the status differs: both sides", ["stored", "Apple’s", .number("findings")],
+            rows: pairs.map { pair, count in [pair.ours, pair.apples, count.grouped] })
     }
 
     private func causes(_ page: inout Markup) {
@@ -443,12 +407,11 @@ struct PageSummaries {
             page.element("p", "The run did not search for causes, or there is nothing to explain.")
             return
         }
-        let columns = [
-            Markup.Column("findings", .number), Markup.Column("cause"),
-            Markup.Column("what they have in common"),
-        ]
         let all = causes.causes.reduce(0) { $0 + $1.findings }
-        page.table("Causes of \(all.of("finding"))", columns, named: "stack") { table in
+        page.table(
+            "Causes of \(all.of("finding"))",
+            [.number("findings"), "cause", "what they have in common"], named: "stack"
+        ) { table in
             for cause in causes.shown {
                 table.element("tr") { row in
                     row.element(
@@ -505,19 +468,15 @@ struct PageSummaries {
         let calls = SummarySections.calls(summary)
         if calls.isEmpty { page.element("p", "Apple was not called.") }
         page.table(calls, "Calls to Apple, by endpoint", first: "endpoint")
-        let measures = PageMeasures(measures: summary.measures)
-        measures.appendEffort(to: &page)
+        effort(&page)
         if !facts.notifications.isEmpty {
-            let columns = [
-                Markup.Column("became of it"), Markup.Column("notifications", .number),
-            ]
-            page.table("Apple’s notifications against the inbox", columns) { table in
-                for (verdict, count) in facts.notifications.sorted(by: { $0.key < $1.key }) {
-                    table.row([verdict, count.grouped], columns)
-                }
-            }
+            page.table(
+                "Apple’s notifications against the inbox",
+                ["became of it", .number("notifications")],
+                rows: facts.notifications.sorted { $0.key < $1.key }
+                    .map { verdict, count in [verdict, count.grouped] })
         }
-        measures.appendDelays(to: &page)
+        delays(&page)
         page.table(SummarySections.evidence(summary), "Evidence kept", first: "statements are")
     }
 }

@@ -52,7 +52,7 @@ extension RunSummary {
             "limits": .array(conclusion.limits.map(CanonicalJSON.string)),
             "messages": .array(conclusion.messages.map(CanonicalJSON.string)),
             "mode": .string(header.mode.rawValue),
-            "money": moneyJSON,
+            "money": .array(sortedMoney.map(\.json)),
             "notification_delays": delaysJSON,
             "outcome": conclusion.outcomeJSON,
             "plan": plan?.json ?? .null,
@@ -85,18 +85,6 @@ extension RunSummary {
             endpoints[count.endpoint, default: [:]][count.result, default: 0] += count.calls
         }
         return .object(endpoints.mapValues { .counts($0, by: \.self) })
-    }
-
-    private var moneyJSON: CanonicalJSON {
-        .array(
-            sortedMoney.map { total in
-                .object([
-                    "amount": .integer(total.amount),
-                    "currency": .string(total.currency),
-                    "direction": .string(total.direction.rawValue),
-                    "findings": .integer(total.findings),
-                ])
-            })
     }
 
     private func nested(_ counts: [(String, String, FindingCount)]) -> CanonicalJSON {
@@ -185,6 +173,20 @@ extension PlanSeal {
 extension RunSummary {
     /// By direction, in the order of `Direction`, then by currency.
     var sortedMoney: [MoneyTotal] { money.sortedForReading }
+}
+
+extension MoneyTotal {
+    /// Whether both are totals of one direction and currency.
+    func isSummed(with other: MoneyTotal) -> Bool {
+        direction == other.direction && currency == other.currency
+    }
+
+    fileprivate var json: CanonicalJSON {
+        .object([
+            "amount": .integer(amount), "currency": .string(currency),
+            "direction": .string(direction.rawValue), "findings": .integer(findings),
+        ])
+    }
 }
 
 extension [MoneyTotal] {
@@ -281,15 +283,7 @@ extension CauseCluster {
             "first_attempt": .time(firstAttempt),
             "kinds": .counts(kinds, by: \.self),
             "last_attempt": .time(lastAttempt),
-            "money": .array(
-                money.map { total in
-                    .object([
-                        "amount": .integer(total.amount),
-                        "currency": .string(total.currency),
-                        "direction": .string(total.direction.rawValue),
-                        "findings": .integer(total.findings),
-                    ])
-                }),
+            "money": .array(money.map(\.json)),
             "notification_types": .counts(notificationTypes, by: \.self),
             "notifications": .integer(notifications),
             "product_id": .text(productID),
