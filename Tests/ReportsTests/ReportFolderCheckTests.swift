@@ -18,7 +18,7 @@ import Testing
 
     private func check(_ database: ReportingDatabase? = nil) -> ReportError? {
         do throws(ReportError) {
-            try ReportFolderCheck.refuse(reports, for: database ?? self.database, at: now)
+            try ReportFolder.refuse(reports, for: database ?? self.database, at: now)
             return nil
         } catch {
             return error

@@ -73,29 +73,18 @@ package struct CompareReport {
             seals.append(
                 try folder.create(SalesDaysFile.name, holding: SalesDaysFile.text(sums.days)))
         }
-        _ = try folder.seal(
-            seals, index,
-            manifest: { files, previous in manifest(files, previous, inputs).indented },
-            line: { folder, digest in line(folder, digest) })
+        _ = try folder.seal(seals, index) { files, previous in manifest(files, previous, inputs) }
         return folder.publishedPath
     }
 
     /// The facts that identify a compared file, which is only read.
     private static func seal(ofInput path: String) throws(ReportError) -> FileSeal {
-        let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard number >= 0 else {
-            throw .notWritten(FileSystem.sentence("cannot read", path, errno))
-        }
-        let descriptor = FileDescriptor(owning: number)
+        let descriptor = try FileDescriptor(path, O_RDONLY, orSay: "cannot read")
         var hash = SHA256()
         var seal = FileSeal(
             name: path.split(separator: "/").last.map(String.init) ?? path, sha256: "", bytes: 0,
             lines: 0)
-        while true {
-            guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
-                throw .notWritten(FileSystem.sentence("cannot read", path, errno))
-            }
-            if bytes.isEmpty { break }
+        while let bytes = try descriptor.read() {
             hash.update(data: bytes)
             seal.bytes += bytes.count
             seal.lines += bytes.lineFeeds
@@ -201,57 +190,32 @@ package struct CompareReport {
         ])
     }
 
-    private var job: String { "compare \(summary.side)" }
-
     /// In the terms of a run's manifest, so that one index and one check serve both.
     private func manifest(
         _ files: [FileSeal], _ previous: String?, _ inputs: [FileSeal]
     ) -> CanonicalJSON {
-        let line = line("", "")
-        var members: [String: CanonicalJSON] = [
-            "apps": .array(context.apps.map(\.json)),
-            "corrections_applied": .integer(0),
-            "ended": .time(summary.ended),
-            "files": .array(files.map(\.json)),
-            "findings": .integer(differences),
-            "format": .integer(Manifest.format),
-            "inputs": .array(inputs.map(\.json)),
-            "job": .string(job),
-            "ledger_head": .string(summary.ledgerHead),
-            "mode": .string(Self.mode),
-            "outcome": outcome,
-            "previous": .text(previous),
-            "run_id": .string(summary.header.runID),
-            "scope": .null,
-            "settings_digest": .string(summary.header.settingsDigest),
-            "started": .time(summary.header.started),
-            "tool_version": .string(context.toolVersion),
-            "totals": .object([
-                "in_scope": .integer(Int64(line.inScope)),
-                "matched": .integer(Int64(line.matched)),
-                "discrepant": .integer(Int64(line.discrepant)),
-                "undecided": .integer(Int64(line.undecided)),
-                "excluded": .integer(Int64(line.excluded)),
-            ]),
-            "trusted_roots": .array(context.trustedRoots.map(\.json)),
-        ]
-        if let database = context.database { members["database"] = .string(database) }
-        return .object(members)
-    }
-
-    private static let mode = "compare"
-
-    private func line(_ folder: String, _ digest: String) -> RunIndex.Line {
         let totals = summary.totals
-        let status = totals.exitStatus
-        return RunIndex.Line(
-            runID: summary.header.runID, folder: folder, manifestDigest: digest, job: job,
-            mode: Self.mode, started: summary.header.started.rfc3339,
-            ended: summary.ended.rfc3339, exitStatus: Int64(status.code), outcome: status.name,
-            inScope: totals.lines, matched: totals.matched,
-            discrepant: totals.different + totals.onlyTheirs, undecided: totals.wantingStatement,
-            excluded: totals.notCompared - totals.wantingStatement, findings: Int(differences),
-            correctionsApplied: 0, scope: [], toolVersion: context.toolVersion)
+        let own: [String: CanonicalJSON] = [
+            "corrections_applied": .integer(0),
+            "findings": .integer(differences),
+            "inputs": .array(inputs.map(\.json)),
+            "job": .string("compare \(summary.side)"),
+            "mode": .string("compare"),
+            "outcome": outcome,
+            "scope": .null,
+            "totals": .object([
+                "in_scope": .integer(totals.lines),
+                "matched": .integer(totals.matched),
+                "discrepant": .integer(totals.different + totals.onlyTheirs),
+                "undecided": .integer(totals.wantingStatement),
+                "excluded": .integer(totals.notCompared - totals.wantingStatement),
+            ]),
+        ]
+        return .object(
+            context.manifest(
+                of: summary.header, ended: summary.ended, ledgerHead: summary.ledgerHead,
+                files: files, after: previous
+            ).merging(own) { _, own in own })
     }
 }
 

@@ -87,12 +87,7 @@ enum FileSystem {
 
     /// Makes renames and new entries of a folder last through a power cut.
     static func synchronize(folder: String) throws(ReportError) {
-        let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard number >= 0 else { throw .notWritten(sentence("cannot open", folder, errno)) }
-        let descriptor = FileDescriptor(owning: number)
-        if let code = descriptor.synchronize() {
-            throw .notWritten(sentence("cannot write", folder, code))
-        }
+        try FileDescriptor(folder, O_RDONLY | O_DIRECTORY, orSay: "cannot open").synchronize()
     }
 
     /// Points a link to a target: readers see the old one or the new one, never none.
@@ -115,18 +110,12 @@ enum FileSystem {
     /// A last line without its line feed was torn while it was written, and is cut off: a report
     /// consists of whole lines.
     static func seal(_ path: String, named name: String) throws(ReportError) -> FileSeal {
-        let number = unsafe open(path, O_RDWR | O_CLOEXEC)
-        guard number >= 0 else { throw .notWritten(sentence("cannot open", path, errno)) }
-        let descriptor = FileDescriptor(owning: number)
+        let descriptor = try FileDescriptor(path, O_RDWR, orSay: "cannot open")
         var hash = SHA256()
         var seal = FileSeal(name: name, sha256: "", bytes: 0, lines: 0)
         // What follows the last line feed so far; a whole line follows it, or it was torn.
         var rest: [UInt8] = []
-        while true {
-            guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
-                throw .notWritten(sentence("cannot read", path, errno))
-            }
-            if bytes.isEmpty { break }
+        while let bytes = try descriptor.read() {
             rest += bytes
             guard let end = rest.lastIndex(of: 0x0A) else { continue }
             let whole = Array(rest[...end])
@@ -135,12 +124,8 @@ enum FileSystem {
             seal.bytes += whole.count
             seal.lines += whole.lineFeeds
         }
-        if !rest.isEmpty, let code = descriptor.cut(at: seal.bytes) {
-            throw .notWritten(sentence("cannot write", path, code))
-        }
-        if let code = descriptor.synchronize() {
-            throw .notWritten(sentence("cannot write", path, code))
-        }
+        if !rest.isEmpty { try descriptor.cut(at: seal.bytes) }
+        try descriptor.synchronize()
         seal.sha256 = hash.finalize().hexadecimal
         return seal
     }

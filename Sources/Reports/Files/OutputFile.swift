@@ -43,11 +43,7 @@ package struct OutputFile: ~Copyable {
     }
 
     private static func create(_ path: String) throws(ReportError) -> FileDescriptor {
-        let number = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
-        guard number >= 0 else {
-            throw .notWritten(FileSystem.sentence("cannot create", path, errno))
-        }
-        return FileDescriptor(owning: number)
+        try FileDescriptor(path, O_WRONLY | O_CREAT | O_TRUNC, orSay: "cannot create")
     }
 
     /// Begins a file that is not a file: its bytes go to a closure, a buffer at a time.
@@ -91,12 +87,8 @@ package struct OutputFile: ~Copyable {
                 name: name + PackedMembers.suffix, sha256: packedHash.finalize().hexadecimal,
                 bytes: packedBytes, lines: flushedLines, contentBytes: flushedBytes)
         }
-        if let code = descriptor.synchronize() {
-            throw .notWritten(FileSystem.sentence("cannot write", path, code))
-        }
-        if let code = descriptor.close() {
-            throw .notWritten(FileSystem.sentence("cannot write", path, code))
-        }
+        try descriptor.synchronize()
+        try descriptor.close()
         return seal
     }
 
@@ -112,8 +104,8 @@ package struct OutputFile: ~Copyable {
             try receive(buffer)
         } else if unpacked != nil {
             try pack(buffer)
-        } else if let code = descriptor.write(buffer) {
-            throw .notWritten(FileSystem.sentence("cannot write", path, code))
+        } else {
+            try descriptor.write(buffer)
         }
         buffer.removeAll(keepingCapacity: true)
     }
@@ -121,21 +113,11 @@ package struct OutputFile: ~Copyable {
     /// Puts a packed file with the same content in the place of the plain one.
     private mutating func beginPacking() throws(ReportError) {
         let plain = path
-        let number = unsafe open(plain, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard number >= 0 else {
-            throw .notWritten(FileSystem.sentence("cannot read", plain, errno))
-        }
-        let written = FileDescriptor(owning: number)
+        let written = try FileDescriptor(plain, O_RDONLY | O_NOFOLLOW, orSay: "cannot read")
         path = plain + PackedMembers.suffix
         descriptor = try Self.create(path)
         unpacked = []
-        while true {
-            guard let bytes = written.read(upTo: Self.bufferBytes) else {
-                throw .notWritten(FileSystem.sentence("cannot read", plain, errno))
-            }
-            if bytes.isEmpty { break }
-            try pack(bytes)
-        }
+        while let bytes = try written.read() { try pack(bytes) }
         guard unsafe unlink(plain) == 0 else {
             throw .notWritten(FileSystem.sentence("cannot remove", plain, errno))
         }
@@ -157,9 +139,7 @@ package struct OutputFile: ~Copyable {
         }
         packedHash.update(data: member)
         packedBytes += member.count
-        if let code = descriptor.write(member) {
-            throw .notWritten(FileSystem.sentence("cannot write", path, code))
-        }
+        try descriptor.write(member)
     }
 }
 
@@ -191,18 +171,38 @@ package struct FileSeal: Hashable, Sendable {
     package var contentBytes: Int?
 }
 
-/// An open file descriptor with one owner.
+/// An open file with one owner; every fault is `ReportError.notWritten`, with a sentence.
 struct FileDescriptor: ~Copyable {
     private let number: Int32
+    private let name: String
+    private var isOpen = true
 
-    /// Takes over an open descriptor.
-    init(owning number: Int32) {
+    /// Opens a file, or a folder.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - flags: As open(2) takes them; programs that are started do not get it.
+    ///   - name: How sentences name it; `nil` for its path.
+    ///   - failure: How the sentence about a fault begins.
+    /// - Throws: `.notWritten`.
+    init(
+        _ path: String, _ flags: Int32, named name: String? = nil, orSay failure: String
+    ) throws(ReportError) {
+        let number = unsafe open(path, flags | O_CLOEXEC, 0o640)
+        guard number >= 0 else {
+            throw .notWritten(FileSystem.sentence(failure, name ?? path, errno))
+        }
         self.number = number
+        self.name = name ?? path
     }
 
-    /// Writes all bytes; `nil` when done, otherwise the error number.
-    func write(_ bytes: [UInt8]) -> Int32? {
-        unsafe bytes.withUnsafeBytes { buffer -> Int32? in
+    private func require(_ code: Int32?, _ failure: String) throws(ReportError) {
+        if let code { throw .notWritten(FileSystem.sentence(failure, name, code)) }
+    }
+
+    /// Writes all bytes.
+    func write(_ bytes: [UInt8]) throws(ReportError) {
+        let code = unsafe bytes.withUnsafeBytes { buffer -> Int32? in
             var offset = 0
             while offset < buffer.count {
                 let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[offset...])
@@ -214,43 +214,43 @@ struct FileDescriptor: ~Copyable {
             }
             return nil
         }
+        try require(code, "cannot write")
     }
 
-    /// The next bytes; empty at the end, `nil` with `errno` on a fault.
-    func read(upTo limit: Int) -> [UInt8]? {
-        var failed = false
+    /// The next bytes; `nil` at the end.
+    func read() throws(ReportError) -> [UInt8]? {
+        let limit = OutputFile.bufferBytes
+        var code: Int32?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             var taken = unsafe Glibc.read(number, buffer.baseAddress, limit)
             while taken < 0 && errno == EINTR {
                 taken = unsafe Glibc.read(number, buffer.baseAddress, limit)
             }
-            failed = taken < 0
+            if taken < 0 { code = errno }
             count = max(0, taken)
         }
-        return failed ? nil : bytes
+        try require(code, "cannot read")
+        return bytes.isEmpty ? nil : bytes
     }
 
-    /// Drops everything from an offset on; `nil` when done, otherwise the error number.
-    func cut(at bytes: Int) -> Int32? {
-        ftruncate(number, bytes) == 0 ? nil : errno
+    /// Drops everything from an offset on.
+    func cut(at bytes: Int) throws(ReportError) {
+        try require(ftruncate(number, bytes) == 0 ? nil : errno, "cannot write")
     }
 
-    /// Waits until everything is on the disk; `nil` when done, otherwise the error number.
-    func synchronize() -> Int32? {
-        fsync(number) == 0 ? nil : errno
+    /// Waits until everything is on the disk.
+    func synchronize() throws(ReportError) {
+        try require(fsync(number) == 0 ? nil : errno, "cannot write")
     }
 
-    /// Closes it, and returns the error that the system reports only then; `nil` when there is
-    /// none.
-    consuming func close() -> Int32? {
-        let result = Glibc.close(number)
-        let code = errno
-        discard self
-        return result == 0 ? nil : code
+    /// Closes it, and throws the error that the system reports only then.
+    mutating func close() throws(ReportError) {
+        isOpen = false
+        try require(Glibc.close(number) == 0 ? nil : errno, "cannot write")
     }
 
     deinit {
-        _ = Glibc.close(number)
+        if isOpen { _ = Glibc.close(number) }
     }
 }
 

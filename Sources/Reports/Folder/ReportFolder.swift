@@ -143,16 +143,9 @@ package struct ReportFolder: Hashable, Sendable {
         for file in ReportFile.all where file.statesEnd {
             seals.append(try file.create(in: partialPath, from: source))
         }
-        let manifestDigest = try seal(
-            seals, index,
-            manifest: { files, previous in
-                Manifest(source: source, files: files, previous: previous).text
-            },
-            line: { folder, digest in
-                RunIndex.Line(
-                    folder: folder, manifestDigest: digest, summary: source.summary,
-                    toolVersion: context.toolVersion)
-            })
+        let manifestDigest = try seal(seals, index) { files, previous in
+            source.manifest(of: files, after: previous)
+        }
         return FinishedReport(
             path: finalPath,
             summaryText: SummaryText.render(
@@ -166,25 +159,26 @@ package struct ReportFolder: Hashable, Sendable {
     /// - Parameters:
     ///   - seals: The files of the folder.
     ///   - index: The index of the report folder.
-    ///   - manifest: The text of the manifest, from the sorted files and the digest of the manifest before.
-    ///   - line: The line of the index, from the relative path of the folder and the digest.
+    ///   - manifest: Makes the manifest from the sorted files and the digest of the manifest before.
     /// - Returns: The digest of the manifest.
     /// - Throws: `.notWritten` (exit 74).
     func seal(
         _ seals: [FileSeal], _ index: RunIndex,
-        manifest: (_ files: [FileSeal], _ previous: String?) -> String,
-        line: (_ folder: String, _ digest: String) -> RunIndex.Line
+        manifest: (_ files: [FileSeal], _ previous: String?) -> CanonicalJSON
     ) throws(ReportError) -> String {
         var index = index
         let files = seals.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        let text = manifest(files, earlierManifest ?? index.newestManifest)
+        let text = manifest(files, earlierManifest ?? index.newestManifest).indented
+        guard let line = RunIndex.Line(folder: relativePath, manifest: Array(text.utf8)) else {
+            throw .notWritten("the manifest of run \(runID) cannot be read back")
+        }
         let sealed = try create(ReportFile.manifest, holding: text)
         let sums = (files + [sealed])
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
             .map { "\($0.sha256)  \($0.name)\n" }
         _ = try create(ReportFile.sums, holding: sums.joined())
         try FileSystem.synchronize(folder: partialPath)
-        index.append(line(relativePath, sealed.sha256))
+        index.append(line)
         try publish(index)
         return sealed.sha256
     }
@@ -349,7 +343,7 @@ package struct RenderedRun: Sendable {
 }
 
 /// Whether a run could write its report, as far as that shows without making or changing anything.
-package enum ReportFolderCheck {
+extension ReportFolder {
     /// Refuses a folder that a run would refuse, with the run's own words where it can.
     ///
     /// - Parameters:
@@ -368,7 +362,7 @@ package enum ReportFolderCheck {
             throw ReportFolderClaim.busy(directory, holder: holder)
         }
         _ = try isFolder(directory + "/" + now.utcDay)
-        try ReportFolder.refuseObstacle(at: directory + "/" + ReportFolder.latest)
+        try refuseObstacle(at: directory + "/" + latest)
         do throws(ReportError) {
             _ = try RunIndex.read(in: directory)
         } catch {

@@ -88,8 +88,8 @@ struct RunIndex {
         let isWhole = Line.isWhole(line)
         guard isWhole, isEnded else {
             let folders = folders(behind: line)
-            if folders.count == 1, let stored = manifest(in: folders[0]) {
-                return append(stored.line)
+            if folders.count == 1, let stored = storedLine(of: folders[0]) {
+                return append(stored)
             }
             // Perhaps only its end was lost.
             if isWhole { return keep(line) }
@@ -128,46 +128,42 @@ struct RunIndex {
         }
     }
 
-    private func manifest(in folder: String) -> StoredManifest? {
-        StoredManifest(
-            folder: folder,
-            bytes: FileSystem.contents(of: directory + "/" + folder + "/" + ReportFile.manifest))
+    private func storedLine(of folder: String) -> Line? {
+        FileSystem.contents(of: directory + "/" + folder + "/" + ReportFile.manifest).flatMap {
+            Line(folder: folder, manifest: $0)
+        }
     }
 
     /// Follows the chain of manifests from the last listed run; where it breaks off, the order of
     /// run ids.
     private mutating func takeUpUnlisted() {
-        var unlisted = runFolders.filter { !folders.contains($0) }.compactMap(manifest)
+        var unlisted = runFolders.filter { !folders.contains($0) }.compactMap(storedLine)
         while !unlisted.isEmpty {
-            let next = unlisted.firstIndex { $0.previous == newestManifest } ?? 0
-            append(unlisted.remove(at: next).line)
+            let next = unlisted.firstIndex { $0.manifest.previous == newestManifest } ?? 0
+            append(unlisted.remove(at: next))
         }
     }
 }
 
 extension RunIndex {
-    /// The line of one run in `index.csv`; the run's manifest has all of it as well.
+    /// The line of one run in `index.csv`: what its manifest says.
     struct Line {
-        var runID: String
         /// From the report folder, for example `2026-11-20/20261120T031704Z-7f3c9a`.
-        var folder: String
-        var manifestDigest: String
-        var job: String
-        var mode: String
-        var started: String
-        var ended: String
-        var exitStatus: Int64
-        var outcome: String
-        var inScope: Int
-        var matched: Int
-        var discrepant: Int
-        var undecided: Int
-        var excluded: Int
-        var findings: Int
-        var correctionsApplied: Int
-        /// Every filter in words; empty when the whole job ran.
-        var scope: [String]
-        var toolVersion: String
+        let folder: String
+        let manifestDigest: String
+        let manifest: StoredManifest
+
+        /// `nil` where the bytes are not a manifest: `trueup verify` says so, the index does
+        /// without.
+        init?(folder: String, manifest bytes: [UInt8]) {
+            guard
+                let manifest = try? JSONDecoder().decode(StoredManifest.self, from: Data(bytes)),
+                manifest.runID.isPlainName
+            else { return nil }
+            self.folder = folder
+            manifestDigest = SHA256.hash(data: bytes).hexadecimal
+            self.manifest = manifest
+        }
 
         /// Whether a line has each field, and none of them is cut.
         static func isWhole(_ line: String) -> Bool {
@@ -188,92 +184,52 @@ extension RunIndex {
         private static let columns = table.csvHeader.split(separator: ",").count
 
         static let table = Table<Line>([
-            ("run_id", { .own($0.runID) }),
+            ("run_id", { .own($0.manifest.runID) }),
             ("folder", { .own($0.folder) }),
             ("manifest_sha256", { .own($0.manifestDigest) }),
-            ("job", { .text($0.job) }),
-            ("mode", { .own($0.mode) }),
-            ("started", { .own($0.started) }),
-            ("ended", { .own($0.ended) }),
-            ("exit_status", { .integer($0.exitStatus) }),
-            ("outcome", { .own($0.outcome) }),
-            ("in_scope", { Cell($0.inScope) }),
-            ("matched", { Cell($0.matched) }),
-            ("discrepant", { Cell($0.discrepant) }),
-            ("undecided", { Cell($0.undecided) }),
-            ("excluded", { Cell($0.excluded) }),
-            ("findings", { Cell($0.findings) }),
-            ("corrections_applied", { Cell($0.correctionsApplied) }),
-            ("scope", { .text($0.scope.joined(separator: "; ")) }),
-            ("tool_version", { .text($0.toolVersion) }),
+            ("job", { .text($0.manifest.job) }),
+            ("mode", { .own($0.manifest.mode) }),
+            ("started", { .own($0.manifest.started) }),
+            ("ended", { .own($0.manifest.ended) }),
+            ("exit_status", { .integer($0.manifest.outcome.exitStatus) }),
+            ("outcome", { .own($0.manifest.outcome.name) }),
+            ("in_scope", { Cell($0.manifest.totals.inScope) }),
+            ("matched", { Cell($0.manifest.totals.matched) }),
+            ("discrepant", { Cell($0.manifest.totals.discrepant) }),
+            ("undecided", { Cell($0.manifest.totals.undecided) }),
+            ("excluded", { Cell($0.manifest.totals.excluded) }),
+            ("findings", { Cell($0.manifest.findings) }),
+            ("corrections_applied", { Cell($0.manifest.correctionsApplied) }),
+            ("scope", { .text(($0.manifest.scope ?? []).joined(separator: "; ")) }),
+            ("tool_version", { .text($0.manifest.toolVersion) }),
         ])
     }
 }
 
-extension RunIndex.Line {
-    init(folder: String, manifestDigest: String, summary: RunSummary, toolVersion: String) {
-        self.init(
-            runID: summary.header.runID, folder: folder, manifestDigest: manifestDigest,
-            job: summary.header.job, mode: summary.header.mode.rawValue,
-            started: summary.header.started.rfc3339, ended: summary.conclusion.ended.rfc3339,
-            exitStatus: Int64(summary.conclusion.exitStatus.code),
-            outcome: summary.conclusion.exitStatus.name, inScope: summary.totals.inScope,
-            matched: summary.totals.matched, discrepant: summary.totals.discrepant,
-            undecided: summary.totals.undecidedCount, excluded: summary.totals.excludedCount,
-            findings: summary.findings.reduce(0) { $0 + $1.findings },
-            correctionsApplied: summary.corrections[.applied] ?? 0,
-            scope: summary.header.filters, toolVersion: toolVersion)
-    }
-}
-
-/// A manifest read back from the disk, as far as the index needs it.
-struct StoredManifest {
+/// A manifest as far as the index needs it.
+struct StoredManifest: Decodable {
+    let runID: String
+    let job: String
+    let mode: String
+    let started: String
+    let ended: String
+    let outcome: Outcome
+    let totals: Totals
+    let findings: Int
+    let correctionsApplied: Int
+    /// Every filter in words; `nil` when the whole job ran.
+    let scope: [String]?
+    let toolVersion: String
     let previous: String?
-    let line: RunIndex.Line
 
-    /// `nil` when there is no readable manifest: `trueup verify` says so, the index does
-    /// without.
-    init?(folder: String, bytes: [UInt8]?) {
-        guard let bytes,
-            let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)),
-            content.runID.isPlainName
-        else { return nil }
-        previous = content.previous
-        line = RunIndex.Line(
-            runID: content.runID, folder: folder,
-            manifestDigest: SHA256.hash(data: bytes).hexadecimal, job: content.job,
-            mode: content.mode, started: content.started, ended: content.ended,
-            exitStatus: content.outcome.exitStatus, outcome: content.outcome.name,
-            inScope: content.totals.inScope, matched: content.totals.matched,
-            discrepant: content.totals.discrepant, undecided: content.totals.undecided,
-            excluded: content.totals.excluded, findings: content.findings,
-            correctionsApplied: content.correctionsApplied, scope: content.scope ?? [],
-            toolVersion: content.toolVersion)
+    enum CodingKeys: String, CodingKey {
+        case job, mode, started, ended, outcome, totals, findings, scope, previous
+        case runID = "run_id"
+        case correctionsApplied = "corrections_applied"
+        case toolVersion = "tool_version"
     }
 
-    private struct Content: Decodable {
-        let runID: String
-        let job: String
-        let mode: String
-        let started: String
-        let ended: String
-        let outcome: Outcome
-        let totals: Totals
-        let findings: Int
-        let correctionsApplied: Int
-        let scope: [String]?
-        let toolVersion: String
-        let previous: String?
-
-        enum CodingKeys: String, CodingKey {
-            case job, mode, started, ended, outcome, totals, findings, scope, previous
-            case runID = "run_id"
-            case correctionsApplied = "corrections_applied"
-            case toolVersion = "tool_version"
-        }
-    }
-
-    private struct Outcome: Decodable {
+    struct Outcome: Decodable {
         let exitStatus: Int64
         let name: String
 
@@ -283,7 +239,7 @@ struct StoredManifest {
         }
     }
 
-    private struct Totals: Decodable {
+    struct Totals: Decodable {
         let inScope: Int
         let matched: Int
         let discrepant: Int

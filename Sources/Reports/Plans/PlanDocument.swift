@@ -22,25 +22,24 @@ package struct PlanDocument: Hashable, Sendable {
     ///
     /// It blocks; a plan of 100,000 corrections takes about a second.
     package static func read(_ path: String) throws(PlanFileError) -> PlanDocument {
-        let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard number >= 0 else {
-            throw .unreadable(FileSystem.sentence("cannot open the plan", path, errno))
-        }
-        let descriptor = FileDescriptor(owning: number)
         var reading = PlanReading(path: path)
         var unpacker = path.hasSuffix(PackedMembers.suffix) ? MemberUnpacker() : nil
-        while true {
-            guard let bytes = descriptor.read(upTo: OutputFile.bufferBytes) else {
-                throw .unreadable(FileSystem.sentence("cannot read the plan", path, errno))
+        do {
+            let file = try FileDescriptor(
+                path, O_RDONLY | O_NONBLOCK, named: "the plan \(path)", orSay: "cannot open")
+            while let bytes = try file.read() {
+                reading.note(bytes)
+                guard unpacker != nil else {
+                    try reading.add(bytes)
+                    continue
+                }
+                unpacker?.take(bytes)
+                while let content = try unpacker?.next(of: path) { try reading.add(content) }
             }
-            if bytes.isEmpty { break }
-            reading.note(bytes)
-            guard unpacker != nil else {
-                try reading.add(bytes)
-                continue
-            }
-            unpacker?.take(bytes)
-            while let content = try unpacker?.next(of: path) { try reading.add(content) }
+        } catch let error as PlanFileError {
+            throw error
+        } catch {
+            throw .unreadable("\(error)")
         }
         if unpacker?.isAtEnd == false { throw .edited(MemberUnpacker.damaged(path)) }
         return try reading.finish()

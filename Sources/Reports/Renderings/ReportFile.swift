@@ -127,50 +127,62 @@ extension ReportFile {
 }
 
 /// `manifest.json`: what the folder must hold, and the link to the run before.
-struct Manifest {
+extension ReportContext {
     /// Raised when a reader of an earlier version would misread the folder.
-    static let format: Int64 = 1
+    private static let manifestFormat: Int64 = 1
 
-    let source: ReportSource
-    let files: [FileSeal]
-    /// SHA-256 of the previous run's `manifest.json`; `nil` for the first.
-    let previous: String?
-
-    var text: String { json.indented }
-
-    private var json: CanonicalJSON {
-        let summary = source.summary
-        let header = summary.header
+    /// The members of every manifest: of runs, and of comparisons.
+    ///
+    /// - Parameters:
+    ///   - header: Of the run.
+    ///   - ended: When it ended.
+    ///   - ledgerHead: The hash of the newest entry of the ledger.
+    ///   - files: All other files of the folder.
+    ///   - previous: SHA-256 of the previous run's `manifest.json`; `nil` for the first.
+    /// - Returns: The members by name.
+    func manifest(
+        of header: RunHeader, ended: Timestamp, ledgerHead: String, files: [FileSeal],
+        after previous: String?
+    ) -> [String: CanonicalJSON] {
         var members: [String: CanonicalJSON] = [
-            "apps": .array(source.context.apps.map(\.json)),
-            "corrections_applied": .integer(summary.corrections[.applied] ?? 0),
-            "ended": .time(summary.conclusion.ended),
+            "apps": .array(apps.map(\.json)),
+            "ended": .time(ended),
             "files": .array(files.map(\.json)),
-            "findings": .integer(summary.findings.reduce(0) { $0 + $1.findings }),
-            "format": .integer(Self.format),
+            "format": .integer(Self.manifestFormat),
             "job": .string(header.job),
-            "ledger_head": .string(summary.ledgerHead),
-            "lifted_guards": .array(summary.liftedGuards.map(\.json)),
+            "ledger_head": .string(ledgerHead),
             "mode": .string(header.mode.rawValue),
-            "outcome": summary.conclusion.outcomeJSON,
-            "plan_only": .boolean(source.context.isPlanOnly),
             "previous": .text(previous),
             "run_id": .string(header.runID),
-            "scope": source.scope,
+            "scope": header.scope,
             "settings_digest": .string(header.settingsDigest),
             "started": .time(header.started),
-            "tool_version": .string(source.context.toolVersion),
-            "totals": summary.totals.json,
-            "trusted_roots": .array(source.context.trustedRoots.map(\.json)),
+            "tool_version": .string(toolVersion),
+            "trusted_roots": .array(trustedRoots.map(\.json)),
         ]
-        if !source.context.declarations.isEmpty {
-            members["restored"] = .array(source.context.declarations.map(\.canonical))
+        if let database { members["database"] = .string(database) }
+        return members
+    }
+}
+
+extension ReportSource {
+    func manifest(of files: [FileSeal], after previous: String?) -> CanonicalJSON {
+        var members = context.manifest(
+            of: summary.header, ended: summary.conclusion.ended, ledgerHead: summary.ledgerHead,
+            files: files, after: previous)
+        members["corrections_applied"] = .integer(summary.corrections[.applied] ?? 0)
+        members["findings"] = .integer(summary.findings.reduce(0) { $0 + $1.findings })
+        members["lifted_guards"] = .array(summary.liftedGuards.map(\.json))
+        members["outcome"] = summary.conclusion.outcomeJSON
+        members["plan_only"] = .boolean(context.isPlanOnly)
+        members["totals"] = summary.totals.json
+        if !context.declarations.isEmpty {
+            members["restored"] = .array(context.declarations.map(\.canonical))
         }
-        if let retention = source.context.retentionMilliseconds {
+        if let retention = context.retentionMilliseconds {
             members["retention_seconds"] = .integer(retention / 1000)
         }
-        if let database = source.context.database { members["database"] = .string(database) }
-        return .object(members.merging(source.noticeMember) { own, _ in own })
+        return .object(members.merging(noticeMember) { own, _ in own })
     }
 }
 

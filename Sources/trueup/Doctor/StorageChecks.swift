@@ -97,7 +97,7 @@ struct StorageChecks {
         let directory = settings.reportDirectory
         let identity = try? store?.databaseIdentity()
         do throws(ReportError) {
-            try ReportFolderCheck.refuse(
+            try ReportFolder.refuse(
                 directory,
                 for: identity.map {
                     ReportingDatabase(identity: $0, path: settings.booksURL)

@@ -69,7 +69,7 @@ struct RunSession {
         let books = try Books(settings, holder: holder)
         // The run that has the folder keeps the books: they are not adopted by a run that cannot begin.
         if books.place != nil {
-            try ReportFolderCheck.refuse(settings.reportDirectory, for: nil, at: since)
+            try ReportFolder.refuse(settings.reportDirectory, for: nil, at: since)
         }
         defer { books.release() }
         try bring(books, upToDateUnder: lock, telling: terminal)
