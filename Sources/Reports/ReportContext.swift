@@ -50,12 +50,17 @@ package struct ReportedApp: Hashable, Sendable {
 }
 
 /// A root certificate that signed payloads had to lead to.
-package struct TrustedRoot: Hashable, Sendable {
+package struct TrustedRoot: Hashable, Sendable, Codable {
     /// SHA-256 of the certificate's DER form, in lowercase hexadecimal.
     package var fingerprint: String
     package var isApple: Bool
     /// The certificate itself, unless it is Apple's: a verifier needs nothing but the folder.
     package var certificatePEM: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case fingerprint, isApple
+        case certificatePEM = "certificate"
+    }
 
     package init(fingerprint: String, isApple: Bool, certificatePEM: String?) {
         self.fingerprint = fingerprint
@@ -83,11 +88,7 @@ extension ReportContext {
                     bundleID: $0.identity.bundleID, environment: $0.identity.environment.rawValue,
                     appAppleID: $0.appAppleID)
             },
-            roots: trustedRoots.map {
-                .init(
-                    fingerprint: $0.fingerprint, isApple: $0.isApple,
-                    certificate: $0.certificatePEM)
-            })
+            roots: trustedRoots)
         return String(decoding: try encoder.encode(content), as: UTF8.self)
     }
 
@@ -103,13 +104,8 @@ extension ReportContext {
                         appAppleID: app.appAppleID)
                 }
             },
-            trustedRoots: content.roots.map {
-                TrustedRoot(
-                    fingerprint: $0.fingerprint, isApple: $0.isApple,
-                    certificatePEM: $0.certificate)
-            },
-            isPlanOnly: content.isPlanOnly, database: content.database,
-            shownDirectory: content.directory)
+            trustedRoots: content.roots, isPlanOnly: content.isPlanOnly,
+            database: content.database, shownDirectory: content.directory)
         manifest = content.manifest
     }
 
@@ -121,18 +117,12 @@ extension ReportContext {
         /// Left out until the report is published, and by earlier versions.
         var manifest: String?
         var apps: [App]
-        var roots: [Root]
+        var roots: [TrustedRoot]
 
         struct App: Codable {
             var bundleID: String
             var environment: String
             var appAppleID: Int64?
-        }
-
-        struct Root: Codable {
-            var fingerprint: String
-            var isApple: Bool
-            var certificate: String?
         }
     }
 }

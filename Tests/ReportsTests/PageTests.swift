@@ -94,11 +94,11 @@ import Testing
         let summary = run.runSummary
         #expect(words.contains(Headline(summary).text))
         let sections = [
-            SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
-            SummarySections.findings(summary), SummarySections.corrections(summary),
-            SummarySections.money(summary.money), SummarySections.calls(summary),
-            SummarySections.limits(summary), SummarySections.messages(summary),
-            SummarySections.next(summary),
+            Section.tieOut(summary.totals), Section.undecided(summary),
+            Section.findings(summary), Section.corrections(summary),
+            Section.money(summary.money), Section.calls(summary),
+            Section.limits(summary), Section.messages(summary),
+            Section.next(summary),
         ]
         for section in sections {
             for row in section.rows {
@@ -163,7 +163,7 @@ import Testing
                 "Apple was not asked about 410,483 rows of the table, because there was no reason to:"
             ))
         #expect(words.contains("sweep 0 7"))
-        for sentence in SummarySections.remainingRisk(run.runSummary).sentences {
+        for sentence in Section.remainingRisk(run.runSummary).sentences {
             #expect(words.contains(sentence))
         }
         // The age of the oldest word, as a drawing in words.

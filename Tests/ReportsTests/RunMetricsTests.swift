@@ -42,8 +42,9 @@ import Testing
         standing.lastSuccess = Timestamp(unixMilliseconds: 1_795_144_624_000)
         standing.watermarks = [Self.app: Timestamp(unixMilliseconds: 1_795_144_000_250)]
         standing.quota = [
-            RunMetrics.QuotaUse(
-                app: Self.app, endpoint: "subscription_statuses", calls: 45_000, limit: 180_000)
+            CallEffort.Peak(
+                bundleID: Self.app.bundleID, environment: Self.app.environment.rawValue,
+                endpoint: "subscription_statuses", calls: 45_000, limit: 180_000)
         ]
         standing.waitedMilliseconds = ["quota": 61_500]
         standing.pending = 7

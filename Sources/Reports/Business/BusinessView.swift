@@ -15,7 +15,8 @@ struct BusinessView {
 
     struct Series: Hashable {
         let app: AppIdentity
-        let productID: String
+        /// `nil` for all products together.
+        let productID: String?
         let kind: BusinessEventKind
     }
 
@@ -48,10 +49,7 @@ struct BusinessView {
     /// A sharp fall on the last whole day: of one kind over all products, or of one product where
     /// the kind as a whole did not fall.
     struct Fall {
-        let app: AppIdentity
-        let kind: BusinessEventKind
-        /// `nil` for all products.
-        let productID: String?
+        let series: Series
         let events: Int
         let compared: Comparison
     }
@@ -59,11 +57,10 @@ struct BusinessView {
     let apps: [AppIdentity]
     /// The run's own day.
     let today: Int64
-    /// In the order of the files.
+    /// Of one product each, in the order of the files.
     let series: [Series]
+    /// Of these, and of all products together.
     private let counts: [Series: [Int64: Int]]
-    /// All products together.
-    private let totals: [AppIdentity: [BusinessEventKind: [Int64: Int]]]
     private let readings: [AppIdentity: [Int64: Reading]]
 
     init(_ summary: RunSummary) {
@@ -71,20 +68,19 @@ struct BusinessView {
         let today = summary.header.started.dayNumber
         self.today = today
         var counts: [Series: [Int64: Int]] = [:]
-        var totals: [AppIdentity: [BusinessEventKind: [Int64: Int]]] = [:]
         for count in summary.business.counts {
-            let series = Series(app: count.app, productID: count.productID, kind: count.kind)
-            counts[series, default: [:]][count.day, default: 0] += count.events
-            totals[count.app, default: [:]][count.kind, default: [:]][count.day, default: 0] +=
-                count.events
+            for productID in [count.productID, nil] {
+                let series = Series(app: count.app, productID: productID, kind: count.kind)
+                counts[series, default: [:]][count.day, default: 0] += count.events
+            }
         }
         self.counts = counts
-        self.totals = totals
         let order = BusinessEventKind.allCases
         let ranks = Dictionary(zip(order, order.indices)) { first, _ in first }
-        series = counts.keys.sorted { left, right in
+        series = counts.keys.filter { $0.productID != nil }.sorted { left, right in
             guard left.app == right.app else { return left.app < right.app }
-            guard left.productID == right.productID else { return left.productID < right.productID }
+            let (product, other) = (left.productID ?? "", right.productID ?? "")
+            guard product == other else { return product < other }
             return ranks[left.kind, default: 0] < ranks[right.kind, default: 0]
         }
         let first = today - BusinessRecord.knownDays + 1
@@ -117,34 +113,17 @@ struct BusinessView {
     }
 
     /// The kinds that occur in an app, with the events of all products.
-    func kinds(of app: AppIdentity) -> [BusinessEventKind] {
-        BusinessEventKind.allCases.filter { totals[app]?[$0] != nil }
-    }
-
-    /// All products together; `nil` where nothing is known.
-    func events(_ kind: BusinessEventKind, of app: AppIdentity, on day: Int64) -> Int? {
-        if let events = totals[app]?[kind]?[day], events > 0 { return events }
-        return reading(of: day, app) == .whole ? 0 : nil
+    func kinds(of app: AppIdentity) -> [Series] {
+        BusinessEventKind.allCases.map { Series(app: app, productID: nil, kind: $0) }
+            .filter { counts[$0] != nil }
     }
 
     func compared(_ series: Series, on day: Int64) -> Comparison {
-        compared(series.app, on: day) { events(series, on: $0) }
-    }
-
-    /// All products together.
-    func compared(
-        _ kind: BusinessEventKind, of app: AppIdentity, on day: Int64
-    ) -> Comparison {
-        compared(app, on: day) { events(kind, of: app, on: $0) }
-    }
-
-    private func compared(
-        _ app: AppIdentity, on day: Int64, _ events: (Int64) -> Int?
-    ) -> Comparison {
         var comparison = Comparison()
         for week in 1...BusinessRecord.comparedWeeks {
             let other = day - 7 * week
-            guard reading(of: other, app) == .whole, let count = events(other) else { continue }
+            guard reading(of: other, series.app) == .whole, let count = events(series, on: other)
+            else { continue }
             if week == 1 { comparison.weekBefore = count }
             comparison.events += count
             comparison.weekdays += 1
@@ -154,34 +133,17 @@ struct BusinessView {
 
     // MARK: What falls
 
-    /// A series, or all products of a kind together, on a day that can be held against others.
-    private struct Candidate {
-        let kind: BusinessEventKind
-        /// `nil` for all products.
-        let series: Series?
-        let events: Int
-        let compared: Comparison
-    }
-
-    private func candidates(of app: AppIdentity, on day: Int64) -> [Candidate] {
+    /// All series on a day that can be held against others.
+    private func candidates(of app: AppIdentity, on day: Int64) -> [Fall] {
         guard reading(of: day, app) == .whole else { return [] }
-        let wholes = kinds(of: app).compactMap { kind -> Candidate? in
-            guard let count = events(kind, of: app, on: day) else { return nil }
-            return Candidate(
-                kind: kind, series: nil, events: count,
-                compared: compared(kind, of: app, on: day))
-        }
-        let parts = series.filter { $0.app == app }.compactMap { series -> Candidate? in
+        return (kinds(of: app) + series.filter { $0.app == app }).compactMap { series -> Fall? in
             guard let count = events(series, on: day) else { return nil }
-            return Candidate(
-                kind: series.kind, series: series, events: count,
-                compared: compared(series, on: day))
-        }
-        return (wholes + parts).filter { $0.compared.weekdays >= SharpFall.leastWeekdays }
+            return Fall(series: series, events: count, compared: compared(series, on: day))
+        }.filter { $0.compared.weekdays >= SharpFall.leastWeekdays }
     }
 
     /// Those that fell sharply; what never occurs on that weekday is not a comparison.
-    private func falling(_ candidates: [Candidate]) -> [Candidate] {
+    private func falling(_ candidates: [Fall]) -> [Fall] {
         let comparisons = candidates.filter { $0.compared.events > 0 }.count
         return candidates.filter {
             SharpFall.isSharp(
@@ -194,14 +156,11 @@ struct BusinessView {
     var falls: [Fall] {
         apps.flatMap { app -> [Fall] in
             let falling = falling(candidates(of: app, on: lastDay))
-            let whole = Set(falling.filter { $0.series == nil }.map(\.kind))
+            let whole = Set(falling.filter { $0.series.productID == nil }.map(\.series.kind))
             return BusinessEventKind.allCases.flatMap { kind in
-                falling.filter { $0.kind == kind && ($0.series == nil || !whole.contains(kind)) }
-                    .map { candidate in
-                        Fall(
-                            app: app, kind: kind, productID: candidate.series?.productID,
-                            events: candidate.events, compared: candidate.compared)
-                    }
+                falling.filter {
+                    $0.series.kind == kind && ($0.series.productID == nil || !whole.contains(kind))
+                }
             }
         }
     }
@@ -213,8 +172,8 @@ struct BusinessView {
             guard !own.isEmpty else { continue }
             for day in days {
                 let candidates = candidates(of: app, on: day)
-                let judged = Set(candidates.compactMap(\.series))
-                let falling = Set(falling(candidates).compactMap(\.series))
+                let judged = Set(candidates.map(\.series))
+                let falling = Set(falling(candidates).map(\.series))
                 for series in own {
                     try body(
                         Line(
@@ -249,7 +208,7 @@ struct BusinessView {
     }
 }
 
-extension SummarySections {
+extension Section {
     /// The most falls that the summary names; business.csv has all.
     private static let mostFalls = 5
 
@@ -271,8 +230,9 @@ extension SummarySections {
 extension BusinessView.Fall {
     /// For example `renewal: 3 on 2026-11-19, against 41 each on the 4 Thursdays before`.
     func sentence(in view: BusinessView) -> String {
-        var subject = kind.rawValue
-        if let productID { subject += " of \(productID)" }
+        let app = series.app
+        var subject = series.kind.rawValue
+        if let productID = series.productID { subject += " of \(productID)" }
         if view.apps.count > 1 { subject += " in \(app.bundleID) (\(app.environment.rawValue))" }
         let mean = compared.mean ?? 0
         return "\(subject): \(events.grouped) on \(view.lastDay.calendarDay), against about "
@@ -293,10 +253,10 @@ extension BusinessView {
                         "environment": .string(app.environment.rawValue),
                         "events": .object(
                             Dictionary(
-                                kinds(of: app).map { kind in
+                                kinds(of: app).map { series in
                                     (
-                                        kind.rawValue,
-                                        events(kind, of: app, on: lastDay).map {
+                                        series.kind.rawValue,
+                                        events(series, on: lastDay).map {
                                             CanonicalJSON.integer(Int64($0))
                                         } ?? .null
                                     )
@@ -313,11 +273,11 @@ extension BusinessView {
 extension BusinessView.Fall {
     fileprivate var json: CanonicalJSON {
         .object([
-            "app": .string(app.bundleID),
-            "environment": .string(app.environment.rawValue),
-            "event": .string(kind.rawValue),
+            "app": .string(series.app.bundleID),
+            "environment": .string(series.app.environment.rawValue),
+            "event": .string(series.kind.rawValue),
             "events": .integer(Int64(events)),
-            "product_id": .text(productID),
+            "product_id": .text(series.productID),
             "weekdays_before": .integer(Int64(compared.events)),
             "weekdays_read": .integer(Int64(compared.weekdays)),
         ])

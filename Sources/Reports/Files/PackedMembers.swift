@@ -66,9 +66,12 @@ enum PackedMembers {
         return content
     }
 
-    private static func checksum(of bytes: ArraySlice<UInt8>) -> UInt32 {
+    /// The CRC-32 of bytes that follow others.
+    static func checksum(of bytes: ArraySlice<UInt8>, after earlier: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBufferPointer { buffer in
-            UInt32(truncatingIfNeeded: unsafe crc32(0, buffer.baseAddress, UInt32(buffer.count)))
+            UInt32(
+                truncatingIfNeeded: unsafe crc32(
+                    UInt(earlier), buffer.baseAddress, UInt32(buffer.count)))
         }
     }
 

@@ -108,10 +108,7 @@ package struct RunMessage: Hashable, Sendable {
     }
 
     /// `nil` where no report says it.
-    private var open: Int? {
-        summary?.findings.filter { [.new, .open, .recurring].contains($0.state) }
-            .reduce(0) { $0 + $1.findings }
-    }
+    private var open: Int? { summary?.count(of: WorstFindings.openStates) }
 
     /// `nil` where it is not known; a run that did not begin wrote none.
     private var corrections: Int? {
@@ -127,10 +124,10 @@ package struct RunMessage: Hashable, Sendable {
     package var json: CanonicalJSON {
         .object([
             "apps": .array(apps.map(CanonicalJSON.string)),
-            "corrections_written": corrections.map { .integer(Int64($0)) } ?? .null,
+            "corrections_written": .count(corrections),
             "ended": .time(summary?.conclusion.ended),
             "exit_status": .integer(Int64(status.code)),
-            "findings_open": open.map { .integer(Int64($0)) } ?? .null,
+            "findings_open": .count(open),
             "headline": .string(headline),
             "host": .string(host),
             "job": .string(job),

@@ -18,27 +18,11 @@ package struct RunMetrics: Hashable, Sendable {
         /// Subscriptions about which the next run must ask.
         package var pending = 0
         /// Calls of the hour that ended with the run, by all processes on the database.
-        package var quota: [QuotaUse] = []
+        package var quota: [CallEffort.Peak] = []
         /// How long the run had to wait before asking, by reason.
         package var waitedMilliseconds: [String: Int64] = [:]
 
         package init() {}
-    }
-
-    /// How much of Apple's limit an hour's calls take.
-    package struct QuotaUse: Hashable, Sendable {
-        package var app: AppIdentity
-        package var endpoint: String
-        package var calls: Int
-        /// Apple's documented limit of an hour, whatever share of it the settings allow.
-        package var limit: Int
-
-        package init(app: AppIdentity, endpoint: String, calls: Int, limit: Int) {
-            self.app = app
-            self.endpoint = endpoint
-            self.calls = calls
-            self.limit = limit
-        }
     }
 
     private let summary: RunSummary
@@ -116,7 +100,7 @@ package struct RunMetrics: Hashable, Sendable {
     }
 
     private var findings: [MetricFamily] {
-        let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
+        let unresolved = summary.findings.filter { WorstFindings.openStates.contains($0.state) }
         return [
             MetricFamily(
                 "trueup_open_findings", "Findings that are not resolved, by kind and severity.",
@@ -188,7 +172,10 @@ package struct RunMetrics: Hashable, Sendable {
                 "trueup_watermark_timestamp_seconds",
                 "Up to when the notification history of the app has been read.",
                 standing.watermarks.sorted { $0.key < $1.key }.map { app, time in
-                    (app.labels, time.seconds)
+                    (
+                        [("app", app.bundleID), ("environment", app.environment.rawValue)],
+                        time.seconds
+                    )
                 }),
         ]
     }
@@ -210,23 +197,11 @@ package struct RunMetrics: Hashable, Sendable {
             MetricFamily(
                 "trueup_quota_used_ratio",
                 "Calls of the hour that ended with the run, as a part of Apple's limit.",
-                standing.quota.map { use in
-                    (
-                        use.app.labels + [("endpoint", use.endpoint)],
-                        ratio(use.calls, of: use.limit)
-                    )
-                }),
+                standing.quota.map(ratio)),
             MetricFamily(
                 "trueup_quota_peak_ratio",
                 "The most calls of any hour of the run, as a part of Apple's limit.",
-                (summary.measures?.effort?.peaks ?? []).map { peak in
-                    (
-                        [
-                            ("app", peak.bundleID), ("environment", peak.environment),
-                            ("endpoint", peak.endpoint),
-                        ], ratio(peak.calls, of: peak.limit)
-                    )
-                }),
+                (summary.measures?.effort?.peaks ?? []).map(ratio)),
             MetricFamily(
                 "trueup_notification_delay_seconds",
                 "Delay from Apple's signature to your endpoint (way arrived) or to the run (way "
@@ -252,16 +227,15 @@ package struct RunMetrics: Hashable, Sendable {
         }
     }
 
-    /// To four decimals.
-    private func ratio(_ calls: Int, of limit: Int) -> String {
-        let parts = Int(min(1e12, Double(calls) * 10_000 / Double(max(1, limit))))
-        return "\(parts / 10_000)." + String(String(parts % 10_000 + 10_000).dropFirst())
-    }
-}
-
-extension AppIdentity {
-    fileprivate var labels: [(name: String, value: String)] {
-        [("app", bundleID), ("environment", environment.rawValue)]
+    /// The calls of an hour as a part of Apple's limit, to four decimals.
+    private func ratio(_ hour: CallEffort.Peak) -> MetricFamily.Sample {
+        let parts = Int(min(1e12, Double(hour.calls) * 10_000 / Double(max(1, hour.limit))))
+        return (
+            [
+                ("app", hour.bundleID), ("environment", hour.environment),
+                ("endpoint", hour.endpoint),
+            ], "\(parts / 10_000)." + String(String(parts % 10_000 + 10_000).dropFirst())
+        )
     }
 }
 

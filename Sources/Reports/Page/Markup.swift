@@ -243,7 +243,7 @@ extension Markup {
             "meta",
             [
                 .init("http-equiv", "Content-Security-Policy"),
-                .init("content", PageStyle.policy),
+                .init("content", Self.policy),
             ])
         void(
             "meta",
@@ -252,7 +252,7 @@ extension Markup {
         lineFeed()
         element("title", title)
         lineFeed()
-        element("style") { $0.verbatim(PageStyle.text) }
+        element("style") { $0.verbatim(Self.style) }
     }
 }
 
@@ -287,16 +287,16 @@ enum PageSection: String, CaseIterable {
 }
 
 /// The one style of the page, and the policy that allows nothing else.
-enum PageStyle {
+extension Markup {
     /// The content security policy: the page may load this style, and nothing else.
-    static let policy =
+    private static let policy =
         "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; form-action 'none'"
 
     private static let digest =
-        Data(SHA256.hash(data: Array(text.description.utf8))).base64EncodedString()
+        Data(SHA256.hash(data: Array(style.description.utf8))).base64EncodedString()
 
     /// All pairs of text and ground have a contrast of at least 4.5 to 1, in both schemes.
-    static let text: StaticString = """
+    private static let style: StaticString = """
         :root{color-scheme:light dark;--ground:#fdfcf9;--panel:#f4f2ec;--ink:#1d1f21;--soft:#565a5e;\
         --line:#d5d1c6;--strong:#8a867b;--good:#17653a;--notable:#7d4a00;--alarm:#a31621;--bar:#3f5f7f}
         @media (prefers-color-scheme:dark){:root{--ground:#16181a;--panel:#1f2225;--ink:#e8e6e1;\

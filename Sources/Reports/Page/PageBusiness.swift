@@ -47,13 +47,13 @@ struct PageBusiness {
             page.element("p", "No event was counted in the days before either.")
             return
         }
-        kindTable(app, kinds, to: &page)
+        kindTable(kinds, to: &page)
         productTable(app, kinds, to: &page)
         page.element("h3", "The days before, all products")
         page.element("div", [.named("charts")]) { part in
-            for kind in kinds {
+            for series in kinds {
                 number += 1
-                chart(kind, of: app).append(number: number, to: &part)
+                chart(series).append(number: number, to: &part)
             }
         }
         page.lineFeed()
@@ -61,7 +61,7 @@ struct PageBusiness {
 
     /// All products together: a row a kind, with what the same weekday had before.
     private func kindTable(
-        _ app: AppIdentity, _ kinds: [BusinessEventKind], to page: inout Markup
+        _ kinds: [BusinessView.Series], to page: inout Markup
     ) {
         let last = view.lastDay
         page.table(
@@ -70,10 +70,10 @@ struct PageBusiness {
                 "event", .number(last.calendarDay), .number("\(last.weekday) before"),
                 .number("mean of \(last.weekday)s"),
             ], named: "narrow",
-            rows: kinds.map { kind in
-                let compared = view.compared(kind, of: app, on: last)
+            rows: kinds.map { series in
+                let compared = view.compared(series, on: last)
                 return [
-                    kind.words, text(view.events(kind, of: app, on: last)),
+                    series.kind.words, text(view.events(series, on: last)),
                     text(compared.weekBefore), text(compared.mean),
                 ]
             })
@@ -81,12 +81,12 @@ struct PageBusiness {
 
     /// A row a product: the day, and in brackets the same weekday a week before.
     private func productTable(
-        _ app: AppIdentity, _ kinds: [BusinessEventKind], to page: inout Markup
+        _ app: AppIdentity, _ kinds: [BusinessView.Series], to page: inout Markup
     ) {
         let series = view.series.filter { $0.app == app }
         var volumes: [String: Int] = [:]
         for line in series {
-            volumes[line.productID, default: 0] += view.days.reduce(0) {
+            volumes[line.productID ?? "", default: 0] += view.days.reduce(0) {
                 $0 + (view.events(line, on: $1) ?? 0)
             }
         }
@@ -97,7 +97,7 @@ struct PageBusiness {
         let last = view.lastDay
         page.table(
             "The same by product, in brackets the \(last.weekday) before",
-            ["product"] + kinds.map { .number($0.words) }, named: "narrow"
+            ["product"] + kinds.map { .number($0.kind.words) }, named: "narrow"
         ) { table in
             for product in shown {
                 let held = Dictionary(
@@ -107,9 +107,9 @@ struct PageBusiness {
                     row.element("th", [.init("scope", "row")]) { cell in
                         cell.kept(product.isEmpty ? "not named" : product)
                     }
-                    for kind in kinds {
+                    for whole in kinds {
                         row.element("td", [.named("n")]) { cell in
-                            guard let line = held[kind] else { return }
+                            guard let line = held[whole.kind] else { return }
                             let before = view.compared(line, on: last).weekBefore
                             cell.kept("\(text(view.events(line, on: last))) (\(text(before)))")
                         }
@@ -128,14 +128,14 @@ struct PageBusiness {
     private func text(_ events: Int?) -> String { events?.grouped ?? "?" }
 
     /// All products; the run's own day is not over and left out.
-    private func chart(_ kind: BusinessEventKind, of app: AppIdentity) -> DayBars {
+    private func chart(_ series: BusinessView.Series) -> DayBars {
         let days = view.days.dropLast()
-        let read = days.first { view.reading(of: $0, app) != .not }
+        let read = days.first { view.reading(of: $0, series.app) != .not }
         return DayBars(
-            title: kind.words,
+            title: series.kind.words,
             values: days.map { day in
-                let isWhole = view.reading(of: day, app) == .whole
-                let events = isWhole ? view.events(kind, of: app, on: day) : nil
+                let isWhole = view.reading(of: day, series.app) == .whole
+                let events = isWhole ? view.events(series, on: day) : nil
                 return (day.calendarDay, events.map(Int64.init))
             },
             first: (read ?? view.lastDay).calendarDay

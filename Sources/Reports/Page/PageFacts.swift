@@ -52,7 +52,7 @@ struct PageFacts {
 
     /// The parts of the page; what to do next only where there is something.
     var sections: [PageSection] {
-        let hasNext = !SummarySections.next(summary).isEmpty
+        let hasNext = !Section.next(summary).isEmpty
         return PageSection.allCases.filter { $0 != .next || hasNext }
     }
 

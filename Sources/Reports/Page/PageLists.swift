@@ -46,7 +46,7 @@ extension Page {
     }
 
     func corrections(_ page: inout Markup) {
-        let fates = SummarySections.corrections(summary)
+        let fates = Section.corrections(summary)
         if fates.isEmpty { page.element("p", "Nothing was planned or written.") }
         page.table(fates, "Corrections, by what became of them", first: "corrections are")
         guard facts.correctionCount > 0 else { return }
@@ -265,19 +265,14 @@ struct WorstFindings {
     let limit: Int
     /// How many came, those that were not kept among them.
     private(set) var count = 0
-    private var held: [Held] = []
-
-    private struct Held {
-        let finding: ReportedFinding
-        let order: Int
-    }
+    private var held: [(finding: ReportedFinding, order: Int)] = []
 
     init(limit: Int) { self.limit = limit }
 
     /// Findings must come in the order of the report.
     mutating func add(_ finding: ReportedFinding) {
         guard Self.openStates.contains(finding.state) else { return }
-        held.append(Held(finding: finding, order: count))
+        held.append((finding, count))
         count += 1
         if held.count >= 2 * max(1, limit) { cut() }
     }

@@ -70,10 +70,8 @@ extension Page {
 
     // MARK: The verdict
 
-    private var open: Int { states(WorstFindings.openStates) }
-    private var new: Int { states([.new]) }
-
-    private func states(_ states: Set<FindingState>) -> Int { summary.count(of: states) }
+    private var open: Int { summary.count(of: WorstFindings.openStates) }
+    private var new: Int { summary.count(of: [.new]) }
 
     private var verdict: [String] {
         var sentences: [String] = []
@@ -91,9 +89,9 @@ extension Page {
                     + "\(purchases.discrepant == 1 ? "differs" : "differ"), "
                     + "\(purchases.corrected.grouped) corrected.")
         }
-        let found = states(Set(FindingState.allCases))
+        let found = summary.findingCount
         if found > 0 {
-            let known = states([.acknowledged])
+            let known = summary.count(of: [.acknowledged])
             sentences.append(
                 "\(found.of("finding")): \(resolved), \(open.grouped) open, of these \(new.grouped) new"
                     + (known > 0 ? "; \(known.grouped) acknowledged" : "") + ".")
@@ -107,10 +105,10 @@ extension Page {
 
     /// A notification that was recovered is not a row that was written.
     private var resolved: String {
-        let recovered = summary.findings.filter {
+        let recovered = summary.count {
             $0.state == .corrected && [.notificationMissed, .notificationLost].contains($0.kind)
-        }.reduce(0) { $0 + $1.findings }
-        let corrected = states([.corrected]) - recovered
+        }
+        let corrected = summary.count(of: [.corrected]) - recovered
         let parts = [(corrected, "corrected"), (recovered, "recovered")].filter { $0.0 > 0 }
             .map { "\($0.grouped) \($1)" }
         return parts.isEmpty ? "0 corrected" : parts.joined(separator: ", ")
@@ -209,7 +207,7 @@ extension Page {
     }
 
     private func tieOut(_ part: inout Markup) {
-        let own = SummarySections.tieOut(summary.totals)
+        let own = Section.tieOut(summary.totals)
         guard let previous = facts.history.previous else {
             part.table(own, "Tie-out", first: "rows are")
             part.element(
@@ -217,7 +215,7 @@ extension Page {
                 "There is no complete earlier run of the job to compare with.")
             return
         }
-        let before = SummarySections.tieOut(previous.totals).rows
+        let before = Section.tieOut(previous.totals).rows
         let columns: [Markup.Column] = [
             "rows are", .number("this run"), .number("run before"), "meaning",
         ]
@@ -237,16 +235,16 @@ extension Page {
     }
 
     private func leftOut(_ part: inout Markup) {
-        let purchases = SummarySections.purchases(summary)
+        let purchases = Section.purchases(summary)
         if !purchases.isEmpty {
             part.table(purchases, "One-time purchases", first: "purchases are")
         }
-        let reasons = SummarySections.undecided(summary)
+        let reasons = Section.undecided(summary)
         part.table(reasons, "Not checked or excluded, and why", first: "reason")
         if reasons.isEmpty {
             part.element("p", "No row in scope was left without a verdict.")
         }
-        let unowned = SummarySections.unowned(summary)
+        let unowned = Section.unowned(summary)
         if !unowned.isEmpty {
             part.table(unowned, "Purchases whose owner is not known, and why", first: "reason")
         }
@@ -364,7 +362,7 @@ struct Page {
         case .business: PageBusiness(view: BusinessView(summary)).append(to: &part)
         case .nights: charts(&part)
         case .calendar: calendar(&part)
-        case .next: part.list(SummarySections.next(summary).sentences)
+        case .next: part.list(Section.next(summary).sentences)
         case .check: check(&part)
         case .sign: signatures(&part)
         }
@@ -374,7 +372,7 @@ struct Page {
 /// The parts of the summary, in the words of `summary.txt`.
 extension Page {
     private func coverage(_ page: inout Markup) {
-        let questions = SummarySections.coverage(summary)
+        let questions = Section.coverage(summary)
         guard !questions.isEmpty else {
             page.element(
                 "p",
@@ -383,13 +381,13 @@ extension Page {
             return
         }
         page.table(questions, "Questions to Apple, by reason", first: "reason", last: "why")
-        let risk = SummarySections.remainingRisk(summary)
+        let risk = Section.remainingRisk(summary)
         if !risk.isEmpty { page.element("h3", "What may still be wrong") }
         page.list(risk.sentences)
     }
 
     private func findings(_ page: inout Markup) {
-        let counts = SummarySections.findings(summary)
+        let counts = Section.findings(summary)
         if counts.isEmpty { page.element("p", "There are no findings.") }
         page.table(counts, "Findings by kind and state", first: "kind")
         guard !facts.statuses.isEmpty else { return }
@@ -429,7 +427,7 @@ extension Page {
     }
 
     private func money(_ page: inout Markup) {
-        let money = SummarySections.money(summary.money)
+        let money = Section.money(summary.money)
         guard !money.isEmpty else {
             page.element("p", "No finding names the price of a period.")
             return
@@ -442,10 +440,10 @@ extension Page {
     }
 
     private func decisions(_ page: inout Markup) {
-        let limits = SummarySections.limits(summary)
-        let messages = SummarySections.messages(summary)
-        let lifted = SummarySections.liftedGuards(summary)
-        let known = SummarySections.acknowledged(summary)
+        let limits = Section.limits(summary)
+        let messages = Section.messages(summary)
+        let lifted = Section.liftedGuards(summary)
+        let known = Section.acknowledged(summary)
         if limits.isEmpty, messages.isEmpty, lifted.isEmpty, known.isEmpty {
             page.element(
                 "p",
@@ -465,7 +463,7 @@ extension Page {
     }
 
     private func calls(_ page: inout Markup) {
-        let calls = SummarySections.calls(summary)
+        let calls = Section.calls(summary)
         if calls.isEmpty { page.element("p", "Apple was not called.") }
         page.table(calls, "Calls to Apple, by endpoint", first: "endpoint")
         effort(&page)
@@ -477,6 +475,6 @@ extension Page {
                     .map { verdict, count in [verdict, count.grouped] })
         }
         delays(&page)
-        page.table(SummarySections.evidence(summary), "Evidence kept", first: "statements are")
+        page.table(Section.evidence(summary), "Evidence kept", first: "statements are")
     }
 }

@@ -42,7 +42,7 @@ extension ReportFile {
             if let file = seal.head.jobFile { head["job_file"] = .string(file) }
             if let guards = seal.head.guards { head["guards"] = .string(guards) }
         }
-        try SealedList.write(head: head, list: planList, to: &file) { append in
+        try file.writeSealed(head, list: planList) { append in
             try record.forEachPlanned { correction, fate in
                 try append(correction.planItem(fate: fate))
             }
@@ -64,7 +64,7 @@ extension ReportFile {
             "settings_digest": .string(header.settingsDigest),
             "tool_version": .string(source.context.toolVersion),
         ].merging(source.noticeMember) { own, _ in own }
-        try SealedList.write(head: head, list: "inverses", to: &file) { append in
+        try file.writeSealed(head, list: "inverses") { append in
             try source.record.forEachCorrection { entry in
                 try append(entry.inverseBytes)
             }
@@ -85,28 +85,28 @@ extension RunRecord {
     }
 }
 
-/// A JSON document of a head, a streamed list and its own digest, one item a line.
-///
-/// The first line is the head, then each item has a line of its own, and the last line closes the
-/// list and states the SHA-256 of all bytes before that line (`head -n -1 FILE | sha256sum`). A
-/// reader can therefore stream it, and finds out when another program edited it.
-enum SealedList {
-    /// Writes the document; `items` hands the text of each item to its argument, in order.
-    static func write(
-        head: [String: CanonicalJSON], list: String, to file: inout OutputFile,
+extension OutputFile {
+    /// Writes a JSON document of a head, a streamed list and its own digest, one item a line.
+    ///
+    /// The first line is the head, then each item has a line of its own, and the last line closes the
+    /// list and states the SHA-256 of all bytes before that line (`head -n -1 FILE | sha256sum`). A
+    /// reader can therefore stream it, and finds out when another program edited it. `items` hands
+    /// the text of each item to its argument, in order.
+    fileprivate mutating func writeSealed(
+        _ head: [String: CanonicalJSON], list: String,
         items: (_ append: ([UInt8]) throws -> Void) throws -> Void
     ) throws {
-        try file.write(CanonicalJSON.object(head).rendered.dropLast() + ",\"\(list)\":[")
+        try write(CanonicalJSON.object(head).rendered.dropLast() + ",\"\(list)\":[")
         var isFirst = true
         try items { item in
-            try file.append { bytes in
+            try append { bytes in
                 bytes += (isFirst ? "\n" : ",\n").utf8
                 bytes += item
             }
             isFirst = false
         }
-        try file.write("\n")
-        let digest = try file.digestSoFar()
-        try file.write("],\"sha256\":\"\(digest)\"}\n")
+        try write("\n")
+        let digest = try digestSoFar()
+        try write("],\"sha256\":\"\(digest)\"}\n")
     }
 }

@@ -171,7 +171,7 @@ extension ReportSource {
             of: summary.header, ended: summary.conclusion.ended, ledgerHead: summary.ledgerHead,
             files: files, after: previous)
         members["corrections_applied"] = .integer(summary.corrections[.applied] ?? 0)
-        members["findings"] = .integer(summary.findings.reduce(0) { $0 + $1.findings })
+        members["findings"] = .integer(summary.findingCount)
         members["lifted_guards"] = .array(summary.liftedGuards.map(\.json))
         members["outcome"] = summary.conclusion.outcomeJSON
         members["plan_only"] = .boolean(context.isPlanOnly)

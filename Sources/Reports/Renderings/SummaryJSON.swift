@@ -25,9 +25,9 @@ extension RunSummary {
                 }),
             "business": BusinessView(self).json,
             "call_effort": effortJSON,
-            "calls": callsJSON,
+            "calls": nested(conclusion.calls.map { ($0.endpoint, $0.result, $0.calls) }),
             "causes": .array(conclusion.causes.map(\.json)),
-            "control_totals": controlJSON,
+            "control_totals": control.map { .array($0.apps.map(\.json)) } ?? .null,
             "corrections": correctionsJSON,
             "corrections_reported_before": .integer(Int64(reportedBefore)),
             "coverage": conclusion.coverage?.json(totals) ?? .null,
@@ -44,8 +44,10 @@ extension RunSummary {
                 "statements": .integer(evidence.statements),
             ]),
             "excluded_reasons": .counts(totals.excluded, by: \.rawValue),
-            "finding_states": nested(findings.map { ($0.kind.rawValue, $0.state.rawValue, $0) }),
-            "findings": nested(findings.map { ($0.kind.rawValue, $0.severity.rawValue, $0) }),
+            "finding_states": nested(
+                findings.map { ($0.kind.rawValue, $0.state.rawValue, $0.findings) }),
+            "findings": nested(
+                findings.map { ($0.kind.rawValue, $0.severity.rawValue, $0.findings) }),
             "job": .string(header.job),
             "ledger_head": .string(ledgerHead),
             "lifted_guards": .array(liftedGuards.map(\.json)),
@@ -79,18 +81,10 @@ extension RunSummary {
             by: \.rawValue)
     }
 
-    private var callsJSON: CanonicalJSON {
-        var endpoints: [String: [String: Int]] = [:]
-        for count in conclusion.calls {
-            endpoints[count.endpoint, default: [:]][count.result, default: 0] += count.calls
-        }
-        return .object(endpoints.mapValues { .counts($0, by: \.self) })
-    }
-
-    private func nested(_ counts: [(String, String, FindingCount)]) -> CanonicalJSON {
+    private func nested(_ counts: [(String, String, Int)]) -> CanonicalJSON {
         var outer: [String: [String: Int]] = [:]
         for (first, second, count) in counts {
-            outer[first, default: [:]][second, default: 0] += count.findings
+            outer[first, default: [:]][second, default: 0] += count
         }
         return .object(outer.mapValues { .counts($0, by: \.self) })
     }
@@ -156,7 +150,7 @@ extension RunCoverage.Sample {
 }
 
 extension CanonicalJSON {
-    fileprivate static func count(_ number: Int?) -> CanonicalJSON {
+    static func count(_ number: Int?) -> CanonicalJSON {
         number.map { .integer(Int64($0)) } ?? .null
     }
 }
@@ -296,12 +290,6 @@ extension CauseCluster {
 
 /// The counts and measurements, for machines.
 extension RunSummary {
-    /// The control totals by app; null where they were not counted.
-    var controlJSON: CanonicalJSON {
-        guard let control else { return .null }
-        return .array(control.apps.map(\.json))
-    }
-
     /// How late notifications came; null where none was read or it was not measured.
     var delaysJSON: CanonicalJSON {
         guard let delivery = measures?.delivery else { return .null }

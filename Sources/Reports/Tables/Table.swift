@@ -86,19 +86,18 @@ enum Cell {
         switch self {
         case .null: break
         case .integer(let number): bytes.append(contentsOf: String(number).utf8)
-        case .text(let text): CSVField.append(text, isForeign: true, to: &bytes)
-        case .own(let text): CSVField.append(text, isForeign: false, to: &bytes)
+        case .text(let text): Self.append(text, isForeign: true, to: &bytes)
+        case .own(let text): Self.append(text, isForeign: false, to: &bytes)
         }
     }
 }
 
-/// A text field of RFC 4180 that no spreadsheet runs as a formula.
-enum CSVField {
-    /// Appends the field.
+extension Cell {
+    /// Appends a text field of RFC 4180 that no spreadsheet runs as a formula.
     ///
     /// Foreign text that a spreadsheet would take for a formula is defused. NUL, at which readers
     /// of CSV stop, becomes U+FFFD; JSON Lines holds the exact text.
-    static func append(_ text: String, isForeign: Bool, to bytes: inout [UInt8]) {
+    private static func append(_ text: String, isForeign: Bool, to bytes: inout [UInt8]) {
         var special = false
         var hasNUL = false
         for byte in text.utf8 where byte < 0x2D {
@@ -190,10 +189,7 @@ enum CSVField {
 /// The lines of a correction repeat some 500 bytes for each changed field; these are made once.
 struct AlikeLines<Record>: Sendable {
     /// Neighbouring columns that the records share, or in which they differ.
-    private struct Piece: Sendable {
-        let isShared: Bool
-        var columns: [Table<Record>.Column]
-    }
+    private typealias Piece = (isShared: Bool, columns: [Table<Record>.Column])
 
     private let pieces: [Piece]
 
@@ -207,7 +203,7 @@ struct AlikeLines<Record>: Sendable {
             if let last = pieces.indices.last, pieces[last].isShared == isShared {
                 pieces[last].columns.append(column)
             } else {
-                pieces.append(Piece(isShared: isShared, columns: [column]))
+                pieces.append((isShared, [column]))
             }
         }
         self.pieces = pieces
@@ -253,7 +249,7 @@ extension Table where Record == BusinessView.Line {
             ("app", { .text($0.series.app.bundleID) }),
             ("environment", { .own($0.series.app.environment.rawValue) }),
             ("day", { .own($0.day.calendarDay) }),
-            ("product_id", { .text($0.series.productID) }),
+            ("product_id", { Cell($0.series.productID) }),
             ("event", { .own($0.series.kind.rawValue) }),
             ("events", { Cell($0.events) }),
             ("day_read", { .own($0.reading.rawValue) }),

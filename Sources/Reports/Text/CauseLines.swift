@@ -19,21 +19,11 @@ struct CauseLines {
         namesApps = summary.header.apps.count > 1
     }
 
-    /// One cause in words.
-    struct Shown {
-        let findings: Int
-        let title: String
-        let sentences: [String]
-        let ink: Ink
-    }
-
     /// The first causes in words.
-    var shown: [Shown] {
+    var shown: [(findings: Int, title: String, sentences: [String], ink: Ink)] {
         causes.prefix(Self.shown).map { cause in
             let app = namesApps ? " [\(cause.bundleID) \(cause.environment)]" : ""
-            return Shown(
-                findings: cause.findings, title: cause.cause + app,
-                sentences: sentences(about: cause), ink: ink(of: cause))
+            return (cause.findings, cause.cause + app, sentences(about: cause), ink(of: cause))
         }
     }
 

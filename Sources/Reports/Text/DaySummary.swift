@@ -68,13 +68,7 @@ package struct DaySummary: Sendable {
 
     /// For machines.
     package var json: CanonicalJSON {
-        var members = members
-        if let gap { members["gap"] = .string(gap) }
-        return .object(members)
-    }
-
-    private var members: [String: CanonicalJSON] {
-        [
+        var members: [String: CanonicalJSON] = [
             "corrections_applied": .integer(sum { $0.corrected }),
             "date": .string(day),
             "exit_status": mostSevere.map { .integer(Int64($0.code)) } ?? .null,
@@ -83,6 +77,8 @@ package struct DaySummary: Sendable {
             "runs": .array(runs.map(\.json)),
             "totals": totals.json,
         ]
+        if let gap { members["gap"] = .string(gap) }
+        return .object(members)
     }
 
     /// The exit status that decides, of all runs that ended.
@@ -126,27 +122,23 @@ package struct DaySummary: Sendable {
         for run in runs {
             let (listing, figures) = (run.listing, run.figures)
             let totals = listing.totals
-            section.rows.append(
-                .init(
-                    [
-                        name(of: listing),
-                        listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
-                        listing.exitStatus.map { $0 == .output ? "no report" : $0.name }
-                            ?? "killed",
-                        totals.inScope.grouped,
-                        totals.discrepant.grouped, totals.undecidedCount.grouped,
-                        figures?.corrected.grouped ?? "–", figures?.open.grouped ?? "–",
-                        figures?.new.grouped ?? "–",
-                    ] + (isShared ? [run.share?.text ?? ""] : [])))
+            section.add(
+                [
+                    name(of: listing),
+                    listing.job + (listing.mode == .apply ? "" : " \(listing.mode.rawValue)"),
+                    listing.exitStatus.map { $0 == .output ? "no report" : $0.name } ?? "killed",
+                    totals.inScope.grouped, totals.discrepant.grouped,
+                    totals.undecidedCount.grouped, figures?.corrected.grouped ?? "–",
+                    figures?.open.grouped ?? "–", figures?.new.grouped ?? "–",
+                ] + (isShared ? [run.share?.text ?? ""] : []))
         }
         let all = totals
-        section.rows.append(
-            .init(
-                [
-                    "all", "", "", all.inScope.grouped, all.discrepant.grouped,
-                    all.undecidedCount.grouped, sum { $0.corrected }.grouped,
-                    sum { $0.open }.grouped, sum { $0.new }.grouped,
-                ] + (isShared ? [""] : []), isSum: true))
+        section.add(
+            [
+                "all", "", "", all.inScope.grouped, all.discrepant.grouped,
+                all.undecidedCount.grouped, sum { $0.corrected }.grouped, sum { $0.open }.grouped,
+                sum { $0.new }.grouped,
+            ] + (isShared ? [""] : []), isSum: true)
         if runs.count > 1 {
             section.sentences.append(
                 "The sums add up the runs: a row or finding that two runs saw counts twice.")
@@ -166,24 +158,17 @@ package struct DaySummary: Sendable {
     /// The money of all runs by direction and currency; sums that a number cannot hold stop at its
     /// end.
     private var money: Section {
-        struct Group: Hashable {
-            let direction: Direction
-            let currency: String
-        }
-        var sums: [Group: MoneyTotal] = [:]
+        var sums: [MoneyTotal] = []
         for total in runs.compactMap(\.figures).flatMap(\.money) {
-            let group = Group(direction: total.direction, currency: total.currency)
-            guard var sum = sums[group] else {
-                sums[group] = total
+            guard let place = sums.firstIndex(where: { $0.isSummed(with: total) }) else {
+                sums.append(total)
                 continue
             }
-            let (amount, overflow) = sum.amount.addingReportingOverflow(total.amount)
-            sum.amount = overflow ? (total.amount > 0 ? .max : .min) : amount
-            sum.findings += total.findings
-            sums[group] = sum
+            sums[place].amount = sums[place].amount.addingClamped(total.amount)
+            sums[place].findings += total.findings
         }
         guard !sums.isEmpty else { return Section(title: "") }
-        return SummarySections.money(Array(sums.values))
+        return Section.money(sums)
     }
 }
 
@@ -207,32 +192,36 @@ extension RunSummary {
 
     /// Findings in any of the states.
     func count(of states: Set<FindingState>) -> Int {
-        findings.filter { states.contains($0.state) }.reduce(0) { $0 + $1.findings }
+        count { states.contains($0.state) }
     }
+
+    /// Findings of certain kinds, severities or states.
+    func count(where isCounted: (FindingCount) -> Bool) -> Int {
+        findings.filter(isCounted).reduce(0) { $0 + $1.findings }
+    }
+
+    /// All findings.
+    var findingCount: Int { count { _ in true } }
 }
 
 extension DaySummary.Run {
     fileprivate var json: CanonicalJSON {
-        var members = members
-        if let share {
-            members["apps"] = .array(share.apps.map(CanonicalJSON.string))
-            members["worker"] = .string(share.worker)
-        }
-        return .object(members)
-    }
-
-    private var members: [String: CanonicalJSON] {
-        [
-            "corrections_applied": figures.map { .integer($0.corrected) } ?? .null,
+        var members: [String: CanonicalJSON] = [
+            "corrections_applied": .count(figures?.corrected),
             "ended": .time(listing.ended),
             "exit_status": listing.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
-            "findings_new": figures.map { .integer($0.new) } ?? .null,
-            "findings_open": figures.map { .integer($0.open) } ?? .null,
+            "findings_new": .count(figures?.new),
+            "findings_open": .count(figures?.open),
             "job": .string(listing.job),
             "mode": .string(listing.mode.rawValue),
             "run_id": .string(listing.runID),
             "started": .time(listing.started),
             "totals": listing.totals.json,
         ]
+        if let share {
+            members["apps"] = .array(share.apps.map(CanonicalJSON.string))
+            members["worker"] = .string(share.worker)
+        }
+        return .object(members)
     }
 }

@@ -70,18 +70,12 @@ package struct FindingDifferences: Sendable {
 }
 
 /// One finding in two runs.
-package struct FindingDifference: Hashable, Sendable {
+package struct FindingDifference: Sendable {
     package let change: FindingDifferences.Change
     private let before: ReportedFinding?
     private let after: ReportedFinding?
     /// The members that differ, by their names in a report.
-    private let members: [Member]
-
-    private struct Member: Hashable, Sendable {
-        var name: String
-        var before: String
-        var after: String
-    }
+    private let members: [(name: String, before: String, after: String)]
 
     init(before: ReportedFinding?, after: ReportedFinding?) {
         self.before = before
@@ -98,7 +92,7 @@ package struct FindingDifference: Hashable, Sendable {
     /// A finding is new in one run only; whether it was new or open before says nothing about it.
     private static func differences(
         _ before: ReportedFinding?, _ after: ReportedFinding?
-    ) -> [Member] {
+    ) -> [(name: String, before: String, after: String)] {
         guard let before, let after else { return [] }
         let values: [(String, (ReportedFinding) -> String?)] = [
             ("severity", { $0.finding.severity.rawValue }),
@@ -112,7 +106,7 @@ package struct FindingDifference: Hashable, Sendable {
         ]
         return values.compactMap { name, value in
             let (old, new) = (value(before) ?? "null", value(after) ?? "null")
-            return old == new ? nil : Member(name: name, before: old, after: new)
+            return old == new ? nil : (name, old, new)
         }
     }
 

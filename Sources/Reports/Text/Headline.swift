@@ -2,24 +2,24 @@ import Subscriptions
 
 /// The result of a run in one sentence with the exit status.
 struct Headline {
-    let text: String
-    let ink: Ink
+    private let summary: RunSummary
 
-    init(_ summary: RunSummary) {
-        let status = summary.conclusion.exitStatus
-        let facts = Facts(summary)
-        text =
-            "\(Self.opening(status)) (exit status \(status.code)): \(facts.clauses(for: status))."
-        ink =
-            switch status {
-            case .ok: .good
-            case .findings, .incomplete, .empty, .stale, .hungUp, .interrupted, .terminated, .busy:
-                .notable
-            default: .alarming
-            }
+    init(_ summary: RunSummary) { self.summary = summary }
+
+    private var status: ExitStatus { summary.conclusion.exitStatus }
+
+    var text: String { "\(opening) (exit status \(status.code)): \(clauses)." }
+
+    var ink: Ink {
+        switch status {
+        case .ok: .good
+        case .findings, .incomplete, .empty, .stale, .hungUp, .interrupted, .terminated, .busy:
+            .notable
+        default: .alarming
+        }
     }
 
-    private static func opening(_ status: ExitStatus) -> String {
+    private var opening: String {
         switch status {
         case .ok: "OK"
         case .findings: "Findings remain"
@@ -43,62 +43,29 @@ struct Headline {
 }
 
 /// The numbers of a summary as clauses.
-private struct Facts {
-    let totals: RunTotals
-    let findings: Int
-    let applied: Int
-    let planned: Int
+extension Headline {
+    private var totals: RunTotals { summary.totals }
+    private var purchases: PurchaseTotals? { summary.measures?.purchases }
+    private var applied: Int { summary.corrections[.applied] ?? 0 }
+    private var planned: Int { summary.corrections[.planned] ?? 0 }
     /// Corrections of the same checkpoint that another run's report lists.
-    let reportedBefore: Int
-    let fills: [CorrectionFate: FillCounts]
-    let meaning: String
-    /// Whether the run worked off a plan, or reverted a run: then nothing was checked by it.
-    let judgesNothing: Bool
-    let isUndo: Bool
-    let left: Int
-    let acknowledged: Int
-    /// Findings that nothing has resolved, and those of them that the run before did not report.
-    let open: Int
-    let new: Int
-    /// How many of these are critical: they are what a page at night is for.
-    let openCritical: Int
-    let newCritical: Int
-    /// The guards that stopped the run, by name.
-    let guards: String
-    /// The part of Apple's histories that was not read; empty for none.
-    let unread: String
-    let purchases: PurchaseTotals?
+    private var reportedBefore: Int { summary.reportedBefore }
+    private var meaning: String { summary.meaning(of: status) }
+    private var isUndo: Bool { summary.undoOf != nil }
 
-    init(_ summary: RunSummary) {
-        isUndo = summary.undoOf != nil
-        purchases = summary.measures?.purchases
-        judgesNothing =
-            isUndo || summary.plan.map { $0.head.plannedBy != summary.header.runID } ?? false
-        left = [CorrectionFate.stale, .rejected, .unproven, .heldBack].reduce(0) {
-            $0 + (summary.corrections[$1] ?? 0)
-        }
-        totals = summary.totals
-        findings = summary.findings.reduce(0) { $0 + $1.findings }
-        acknowledged = summary.findings.filter { $0.state == .acknowledged }
-            .reduce(0) { $0 + $1.findings }
-        applied = summary.corrections[.applied] ?? 0
-        planned = summary.corrections[.planned] ?? 0
-        reportedBefore = summary.reportedBefore
-        fills = summary.fills
-        let unresolved = summary.findings.filter { [.new, .open, .recurring].contains($0.state) }
-        open = unresolved.reduce(0) { $0 + $1.findings }
-        let critical = unresolved.filter { $0.severity == .critical }
-        openCritical = critical.reduce(0) { $0 + $1.findings }
-        new = unresolved.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
-        newCritical = critical.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
-        meaning = summary.meaning(of: summary.conclusion.exitStatus)
-        unread = IncompleteReading.clause(among: summary.conclusion.messages) ?? ""
+    /// Whether the run worked off a plan, or reverted a run: then nothing was checked by it.
+    private var judgesNothing: Bool {
+        isUndo || summary.plan.map { $0.head.plannedBy != summary.header.runID } ?? false
+    }
+
+    /// The guards that stopped the run, by name.
+    private var guards: String {
         let mark = "guard "
-        guards = summary.conclusion.limits.filter { $0.hasPrefix(mark) }
+        return summary.conclusion.limits.filter { $0.hasPrefix(mark) }
             .map { String($0.dropFirst(mark.count)) }.joined(separator: ", ")
     }
 
-    func clauses(for status: ExitStatus) -> String {
+    private var clauses: String {
         let parts: [String]
         switch status {
         case .ok, .stale, .incomplete:
@@ -106,25 +73,25 @@ private struct Facts {
         default: break
         }
         if totals.excludedCount > 0, totals.judged == 0, !judgesNothing {
-            return nothingJudged(status)
+            return nothingJudged
         }
         switch status {
         case .ok, .findings:
             parts = [
-                rows([differing(status), notJudged, unconfigured]), ofPurchases(status),
-                corrections,
-                standing, known,
+                rows([differing, notJudged, unconfigured]), ofPurchases, corrections, standing,
+                known,
             ]
         case .incomplete:
             // The reason comes first: rows that were not checked, or else what was not read.
-            let counted = rows([notJudged, unconfigured, differing(status)])
+            let unread = IncompleteReading.clause(among: summary.conclusion.messages) ?? ""
+            let counted = rows([notJudged, unconfigured, differing])
             let isOfRows = notJudged.rows > 0 || unconfigured.rows > 0
             parts =
                 (isOfRows ? [counted, unread] : [unread, counted])
-                + [ofPurchases(status), corrections, standing, known]
+                + [ofPurchases, corrections, standing, known]
         case .empty:
             // What the notification history shows of subscriptions that no row has.
-            parts = ["no row was checked", ofPurchases(status), corrections, standing, known]
+            parts = ["no row was checked", ofPurchases, corrections, standing, known]
         case .guarded: parts = [guards, written]
         case .hungUp, .interrupted, .terminated:
             parts = [rows([notJudged]), corrections, resumption]
@@ -135,7 +102,7 @@ private struct Facts {
     }
 
     /// Every row was excluded, or could not be checked.
-    private func nothingJudged(_ status: ExitStatus) -> String {
+    private var nothingJudged: String {
         let excluded = [
             (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
             (.seatMember, "of seat members"),
@@ -148,7 +115,7 @@ private struct Facts {
             "0 of \(totals.inScope.of("row")) checked: "
             + (excluded + undecided).joined(separator: ", ")
         let first = status == .guarded ? [guards] : status == .incomplete ? [] : [meaning]
-        return (first + [rows, ofPurchases(status), corrections]).filter { !$0.isEmpty }.joined(
+        return (first + [rows, ofPurchases, corrections]).filter { !$0.isEmpty }.joined(
             separator: "; ")
     }
 
@@ -158,6 +125,9 @@ private struct Facts {
             isUndo
             ? "\(applied.of("correction")) reverted"
             : "\(parts(applied, .applied) ?? applied.of("correction")) written"
+        let left = [CorrectionFate.stale, .rejected, .unproven, .heldBack].reduce(0) {
+            $0 + (summary.corrections[$1] ?? 0)
+        }
         return left > 0
             ? written + ", \(left.of("row")) not changed"
             : written
@@ -173,14 +143,14 @@ private struct Facts {
         guard applied == 0 else { return corrections }
         return planned == 0
             ? "nothing was planned or written"
-            : fills[.planned] == nil
+            : summary.fills[.planned] == nil
                 ? "none of the \(planned.of("planned correction")) was written"
                 : "nothing of the plan was written: " + (parts(planned, .planned) ?? "")
     }
 
     /// Corrections and what only fills, each by itself; `nil` for none.
     private func parts(_ all: Int, _ fate: CorrectionFate) -> String? {
-        let beside = fills[fate] ?? FillCounts()
+        let beside = summary.fills[fate] ?? FillCounts()
         let counts = [
             (all - beside.all, "correction"), (beside.filled, "fill"),
             (beside.periods, "new period"),
@@ -199,7 +169,7 @@ private struct Facts {
     }
 
     /// Says nothing of purchases that no one asked about, next to rows that were checked.
-    private func ofPurchases(_ status: ExitStatus) -> String {
+    private var ofPurchases: String {
         guard let purchases, purchases.checked > 0 || purchases.missing > 0 || totals.inScope == 0
         else { return "" }
         let stored = purchases.stored.of("one-time purchase")
@@ -227,6 +197,8 @@ private struct Facts {
     }
 
     private var standing: String {
+        let open = summary.count(of: WorstFindings.openStates)
+        let new = summary.count(of: [.new])
         guard open > 0 else { return "" }
         let news =
             switch (open, new) {
@@ -234,20 +206,23 @@ private struct Facts {
             case (1, _): "new"
             case (_, 0): "none new"
             case (_, open): "all new"
-            default: "\(new.grouped) new" + Self.critical(newCritical)
+            default: "\(new.grouped) new" + critical(among: [.new])
             }
-        return "\(open.of("finding")) open\(Self.critical(openCritical)), \(news)"
+        return "\(open.of("finding")) open\(critical(among: WorstFindings.openStates)), \(news)"
     }
 
-    private static func critical(_ findings: Int) -> String {
-        findings > 0 ? " (\(findings.grouped) critical)" : ""
+    /// How many findings are critical: they are what a page at night is for.
+    private func critical(among states: Set<FindingState>) -> String {
+        let findings = summary.count { $0.severity == .critical && states.contains($0.state) }
+        return findings > 0 ? " (\(findings.grouped) critical)" : ""
     }
 
     private var known: String {
-        acknowledged > 0 ? "\(acknowledged.of("finding")) acknowledged" : ""
+        let acknowledged = summary.count(of: [.acknowledged])
+        return acknowledged > 0 ? "\(acknowledged.of("finding")) acknowledged" : ""
     }
 
-    private func differing(_ status: ExitStatus) -> (rows: Int, what: String) {
+    private var differing: (rows: Int, what: String) {
         // After a run that fixed everything the difference is past.
         if status == .ok && applied + reportedBefore > 0 { return (totals.discrepant, "differed") }
         return (totals.discrepant, totals.discrepant == 1 ? "differs" : "differ")
@@ -262,6 +237,7 @@ private struct Facts {
     }
 
     private var agreement: String {
+        let findings = summary.findingCount
         let beside = findings > 0 ? findings.of("finding") : ""
         guard totals.inScope > 0 && totals.discrepant == 0 && totals.undecidedCount == 0 else {
             return beside

@@ -27,6 +27,10 @@ struct Section {
 
     var isEmpty: Bool { rows.isEmpty && sentences.isEmpty }
 
+    mutating func add(_ cells: [String], ink: Ink = .plain, isSum: Bool = false) {
+        rows.append(Row(cells, ink: ink, isSum: isSum))
+    }
+
     func lines(_ palette: Palette) -> [String] {
         var lines: [String] = []
         let cells =
@@ -141,23 +145,23 @@ package enum SummaryText {
         let headline = Headline(summary)
         var blocks = [
             headline.text.wrapped(to: columns).map { palette.paint($0, headline.ink) },
-            SummarySections.run(summary, notice: notice, columns: columns),
+            Section.run(summary, notice: notice, columns: columns),
         ]
         let causes = CauseLines(summary).lines(palette)
         if !causes.isEmpty { blocks.append(causes) }
         if let proposal = plan?.block(palette), !proposal.isEmpty { blocks.append(proposal) }
         let sections: [Section] = [
-            SummarySections.tieOut(summary.totals), SummarySections.undecided(summary),
-            SummarySections.purchases(summary),
-            SummarySections.coverage(summary), SummarySections.remainingRisk(summary),
-            SummarySections.findings(summary), SummarySections.unowned(summary),
-            SummarySections.corrections(summary),
-            SummarySections.money(summary.money), SummarySections.business(summary),
-            SummarySections.calls(summary),
-            SummarySections.evidence(summary), SummarySections.limits(summary),
-            SummarySections.liftedGuards(summary), SummarySections.acknowledged(summary),
-            SummarySections.messages(summary),
-            SummarySections.next(summary),
+            Section.tieOut(summary.totals), Section.undecided(summary),
+            Section.purchases(summary),
+            Section.coverage(summary), Section.remainingRisk(summary),
+            Section.findings(summary), Section.unowned(summary),
+            Section.corrections(summary),
+            Section.money(summary.money), Section.business(summary),
+            Section.calls(summary),
+            Section.evidence(summary), Section.limits(summary),
+            Section.liftedGuards(summary), Section.acknowledged(summary),
+            Section.messages(summary),
+            Section.next(summary),
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
         if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }

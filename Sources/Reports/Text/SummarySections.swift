@@ -1,7 +1,7 @@
 import Subscriptions
 
 /// The sections of the summary, each from the summary alone.
-enum SummarySections {
+extension Section {
     /// Which run this is; always there.
     static func run(
         _ summary: RunSummary, notice: String?, columns: Int
@@ -63,11 +63,9 @@ enum SummarySections {
             .init(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true),
         ]
         if totals.filled > 0 {
-            section.rows.append(
-                .init([
-                    "filled", totals.filled.grouped,
-                    "of these had empty values, which were filled in",
-                ]))
+            section.add([
+                "filled", totals.filled.grouped, "of these had empty values, which were filled in",
+            ])
         }
         return section
     }
@@ -94,12 +92,11 @@ enum SummarySections {
         var section = Section(title: "NOT CHECKED", headings: ["rows", "why"], numbers: [1])
         for reason in UndecidedReason.allCases {
             guard let rows = summary.totals.undecided[reason], rows > 0 else { continue }
-            section.rows.append(.init([reason.rawValue, rows.grouped, reason.meaning]))
+            section.add([reason.rawValue, rows.grouped, reason.meaning])
         }
         for reason in ExclusionReason.allCases {
             guard let rows = summary.totals.excluded[reason], rows > 0 else { continue }
-            section.rows.append(
-                .init(["excluded: " + reason.rawValue, rows.grouped, reason.meaning]))
+            section.add(["excluded: " + reason.rawValue, rows.grouped, reason.meaning])
         }
         return section
     }
@@ -135,9 +132,7 @@ enum SummarySections {
             ("inserted", purchases.inserted, "of the corrected were not stored before"),
             ("missing", purchases.missing, "more that Apple signed are not stored"),
         ] where number > 0 {
-            section.rows.append(
-                .init(
-                    [name, number.grouped, meaning], ink: name == "missing" ? .notable : .good))
+            section.add([name, number.grouped, meaning], ink: name == "missing" ? .notable : .good)
         }
         return section
     }
@@ -150,8 +145,7 @@ enum SummarySections {
             guard let purchases = summary.measures?.unowned?[reason.rawValue], purchases > 0 else {
                 continue
             }
-            section.rows.append(
-                .init([reason.rawValue, purchases.grouped, reason.meaning + ": unowned.csv"]))
+            section.add([reason.rawValue, purchases.grouped, reason.meaning + ": unowned.csv"])
         }
         return section
     }
@@ -166,25 +160,22 @@ enum SummarySections {
             numbers: Set(2..<(3 + states.count)))
         for severity in Severity.allCases.reversed() {
             for kind in FindingKind.allCases {
-                let counts = summary.findings.filter { $0.severity == severity && $0.kind == kind }
-                let total = counts.reduce(0) { $0 + $1.findings }
+                let total = summary.count { $0.severity == severity && $0.kind == kind }
                 guard total > 0 else { continue }
                 let cells = states.map { state in
-                    counts.filter { $0.state == state }.reduce(0) { $0 + $1.findings }
+                    summary.count {
+                        $0.severity == severity && $0.kind == kind && $0.state == state
+                    }
                 }
-                section.rows.append(
-                    .init(
-                        [kind.rawValue, severity.rawValue, total.grouped] + cells.map(\.grouped),
-                        ink: severity.ink))
+                section.add(
+                    [kind.rawValue, severity.rawValue, total.grouped] + cells.map(\.grouped),
+                    ink: severity.ink)
             }
         }
         guard !section.rows.isEmpty else { return section }
-        let sums = states.map { state in
-            summary.findings.filter { $0.state == state }.reduce(0) { $0 + $1.findings }
-        }
+        let sums = states.map { summary.count(of: [$0]) }
         let all = sums.reduce(0, +)
-        section.rows.append(
-            .init(["all", "", all.grouped] + sums.map(\.grouped), isSum: true))
+        section.add(["all", "", all.grouped] + sums.map(\.grouped), isSum: true)
         return section
     }
 
@@ -193,25 +184,22 @@ enum SummarySections {
         var section = Section(title: "CORRECTIONS", headings: ["rows", ""], numbers: [1])
         for fate in CorrectionFate.allCases.sorted(by: { $0 == .applied && $1 != .applied }) {
             guard let rows = summary.corrections[fate], rows > 0 else { continue }
-            section.rows.append(
-                .init(
-                    [fate.rawValue, rows.grouped, fate.meaning],
-                    ink: fate == .applied ? .good : .notable))
+            section.add(
+                [fate.rawValue, rows.grouped, fate.meaning],
+                ink: fate == .applied ? .good : .notable)
             guard let fills = summary.fills[fate] else { continue }
             for (count, name, what) in [
                 (fills.filled, "fills", "of these only fill empty values, and fix no finding"),
                 (fills.periods, "new periods", "of these insert periods with a first fill"),
             ] where count > 0 {
-                section.rows.append(.init(["  " + name, count.grouped, what]))
+                section.add(["  " + name, count.grouped, what])
             }
         }
         if summary.reportedBefore > 0 {
-            section.rows.append(
-                .init(
-                    [
-                        "before", summary.reportedBefore.grouped,
-                        "written by a run before; the report of that run or of the next one lists them",
-                    ]))
+            section.add([
+                "before", summary.reportedBefore.grouped,
+                "written by a run before; the report of that run or of the next one lists them",
+            ])
         }
         return section
     }
@@ -227,7 +215,7 @@ extension Severity {
     }
 }
 
-extension SummarySections {
+extension Section {
     /// From how many purchases on that are not in the table it is likely that the table holds only
     /// a part of them, and from which share of the checked rows.
     private static let partialTable = (findings: 5, share: 0.05)
@@ -235,9 +223,9 @@ extension SummarySections {
     /// Returns advice where many purchases of known customers are not in the table; `nil` where
     /// they are few.
     static func importAdvice(_ summary: RunSummary) -> String? {
-        let missing = summary.findings.filter {
+        let missing = summary.count {
             $0.kind == .missingLocally && $0.state != .corrected && $0.state != .acknowledged
-        }.reduce(0) { $0 + $1.findings }
+        }
         let judged = summary.totals.matched + summary.totals.discrepant
         guard missing >= partialTable.findings,
             Double(missing) >= Double(judged) * partialTable.share
@@ -294,7 +282,7 @@ extension RunSummary {
     }
 }
 
-extension SummarySections {
+extension Section {
     /// List prices by currency and by who is harmed, each currency with its total; what was really
     /// paid is known to the accounts only.
     static func money(_ totals: [MoneyTotal]) -> Section {
@@ -302,8 +290,8 @@ extension SummarySections {
             title: "LIST PRICES OF PERIODS CONCERNED", headings: ["amount", "currency", "periods"],
             numbers: [1, 3])
         func add(_ name: String, _ amount: Int64, _ currency: String, _ periods: Int, isSum: Bool) {
-            section.rows.append(
-                .init([name, amount.amount(in: currency), currency, periods.grouped], isSum: isSum))
+            section.add(
+                [name, amount.amount(in: currency), currency, periods.grouped], isSum: isSum)
         }
         let currencies = Dictionary(grouping: totals.sortedForReading, by: \.currency)
         for (currency, parts) in currencies.sorted(by: { $0.key < $1.key }) {
@@ -345,11 +333,9 @@ extension SummarySections {
             let named = results.filter { $0.value > 0 }
                 .sorted { ($0.key == "ok" ? 0 : 1, $0.key) < ($1.key == "ok" ? 0 : 1, $1.key) }
                 .map { "\($0.key) \($0.value.grouped)" }
-            section.rows.append(
-                .init(
-                    [endpoint, total.grouped]
-                        + (forecast == nil ? [] : [expected?.grouped ?? unknown])
-                        + [named.joined(separator: ", ")]))
+            section.add(
+                [endpoint, total.grouped] + (forecast == nil ? [] : [expected?.grouped ?? unknown])
+                    + [named.joined(separator: ", ")])
         }
         if section.rows.count > 1 {
             let all = summary.conclusion.calls.reduce(0) { $0 + $1.calls }
@@ -359,7 +345,7 @@ extension SummarySections {
             if let known = forecast?.calls.values.reduce(0, +) {
                 expected = [known.grouped + (isWhole ? "" : " or more")]
             }
-            section.rows.append(.init(["all", all.grouped] + expected + [""], isSum: true))
+            section.add(["all", all.grouped] + expected + [""], isSum: true)
         }
         if let milliseconds = forecast?.milliseconds {
             let started = summary.header.started
@@ -381,12 +367,10 @@ extension SummarySections {
             numbers: [1, 2, 3])
         guard cost.statements > 0 else { return section }
         let statements = Int64(cost.statements)
-        section.rows.append(
-            .init([
-                "signed by Apple", cost.statements.grouped,
-                Int(cost.storedBytes / statements).grouped,
-                Int(cost.receivedBytes / statements).grouped,
-            ]))
+        section.add([
+            "signed by Apple", cost.statements.grouped, Int(cost.storedBytes / statements).grouped,
+            Int(cost.receivedBytes / statements).grouped,
+        ])
         return section
     }
 
@@ -398,12 +382,11 @@ extension SummarySections {
     static func liftedGuards(_ summary: RunSummary) -> Section {
         var section = Section(title: "GUARDS LIFTED", headings: ["by", "why"])
         for lift in summary.liftedGuards {
-            section.rows.append(
-                .init(
-                    [
-                        lift.name.rawValue, lift.actor,
-                        lift.reason + (lift.breach == nil ? " (not necessary)" : ""),
-                    ], ink: .notable))
+            section.add(
+                [
+                    lift.name.rawValue, lift.actor,
+                    lift.reason + (lift.breach == nil ? " (not necessary)" : ""),
+                ], ink: .notable)
         }
         return section
     }
@@ -415,13 +398,11 @@ extension SummarySections {
         var section = Section(
             title: "ACKNOWLEDGED", headings: ["kind", "id", "by", "until", "why"])
         for finding in summary.acknowledged.prefix(mostAcknowledged) {
-            section.rows.append(
-                .init([
-                    finding.findingID, finding.kind.rawValue,
-                    (finding.originalTransactionID ?? ""), finding.actor,
-                    finding.until.map { String($0.rfc3339.prefix(10)) } ?? "",
-                    finding.reason,
-                ]))
+            section.add([
+                finding.findingID, finding.kind.rawValue, (finding.originalTransactionID ?? ""),
+                finding.actor, finding.until.map { String($0.rfc3339.prefix(10)) } ?? "",
+                finding.reason,
+            ])
         }
         let more = summary.acknowledged.count - mostAcknowledged
         if more > 0 { section.sentences = ["\(more.grouped) more: summary.json has all of them"] }
@@ -437,10 +418,9 @@ extension SummarySections {
         var sentences: [String] = []
         if let sentence = importAdvice(summary) { sentences.append(sentence) }
         sentences += advice(summary)
-        let absent = summary.findings.filter { $0.kind == .notFound }
-        let count = absent.reduce(0) { $0 + $1.findings }
+        let count = summary.count { $0.kind == .notFound }
         if count > 0 {
-            let new = absent.filter { $0.state == .new }.reduce(0) { $0 + $1.findings }
+            let new = summary.count { $0.kind == .notFound && $0.state == .new }
             sentences.append(
                 "Apple does not find \(count.of("id")), \(new.grouped) of them new: not_found.csv "
                     + "says since when. No run removes access because of that; check them before you decide."
@@ -469,7 +449,7 @@ extension CauseCluster {
     }
 }
 
-extension SummarySections {
+extension Section {
     /// Shows why Apple was asked, how many rows needed no question, and how many are left.
     static func coverage(_ summary: RunSummary) -> Section {
         var section = Section(
@@ -478,14 +458,13 @@ extension SummarySections {
         for reason in QuestionReason.allCases {
             let (asked, left) = (coverage.asked[reason] ?? 0, coverage.left[reason] ?? 0)
             guard asked > 0 || left > 0 else { continue }
-            section.rows.append(
-                .init(
-                    [reason.rawValue, asked.grouped, left.grouped, reason.meaning],
-                    ink: left > 0 ? .notable : .plain))
+            section.add(
+                [reason.rawValue, asked.grouped, left.grouped, reason.meaning],
+                ink: left > 0 ? .notable : .plain)
         }
         func add(_ name: String, _ rows: Int, _ meaning: String) {
             guard rows != 0 else { return }
-            section.rows.append(.init([name, rows.grouped, "", meaning]))
+            section.add([name, rows.grouped, "", meaning])
         }
         add("beside", coverage.askedBeside ?? 0, "checked by the answer for another row")
         add(
@@ -508,11 +487,10 @@ extension SummarySections {
                 ? "there was no reason to ask" : "no reason to ask, or left out by a filter")
         add("inserted", table.inserted, "by this run")
         if table.gone > 0 {
-            section.rows.append(
-                .init(["gone", "-" + table.gone.grouped, "", "deleted from the table meanwhile"]))
+            section.add(["gone", "-" + table.gone.grouped, "", "deleted from the table meanwhile"])
         }
-        section.rows.append(
-            .init(["table", table.rows.grouped, "", "the sum: rows as the run ended"], isSum: true))
+        section.add(
+            ["table", table.rows.grouped, "", "the sum: rows as the run ended"], isSum: true)
         return section
     }
 

@@ -1,5 +1,41 @@
 import Subscriptions
 
+extension ReportFile {
+    /// The findings are read twice: an archive states the size of an entry before its bytes, and
+    /// nothing is held for each finding.
+    static let discrepanciesWorkbook = ReportFile(
+        name: "discrepancies.xlsx",
+        purpose: "the same findings as a workbook: amounts in units of the currency, dates as "
+            + "dates in UTC, with filters"
+    ) { source, file in
+        let sheet = FindingSheet(source)
+        var measured = Checksum()
+        let lastRow = try sheet.write { measured.update($0) }
+        var archive = StoredArchive()
+        let parts = WorkbookParts(
+            title: "findings", filtered: (sheet.lastColumn, lastRow),
+            control: ControlSheet(source.summary)?.bytes)
+        for part in parts.all {
+            let bytes = archive.entry(part.name, holding: part.bytes)
+            try file.append { $0.append(contentsOf: bytes) }
+        }
+        let opening = archive.opening(of: WorkbookParts.sheetName, holding: measured)
+        try file.append { $0.append(contentsOf: opening) }
+        var written = Checksum()
+        _ = try sheet.write { bytes in
+            written.update(bytes)
+            try file.append { $0.append(contentsOf: bytes) }
+        }
+        guard written == measured else {
+            throw ReportError.record(
+                "the findings of \(source.runID) changed while discrepancies.xlsx was written; "
+                    + "render the run again")
+        }
+        let directory = archive.directory()
+        try file.append { $0.append(contentsOf: directory) }
+    }
+}
+
 /// The findings as the rows of one sheet, handed over row by row.
 struct FindingSheet {
     /// The rows of a sheet, as every spreadsheet program takes them.
@@ -7,12 +43,10 @@ struct FindingSheet {
     /// Bytes of a sheet, so that an archive without zip64 holds it.
     static let byteLimit = 4_000_000_000
 
-    private struct Column: Sendable {
-        let name: String
-        /// The column letters of its cells, without the row.
-        var letters = ""
-        let cell: @Sendable (ReportedFinding) -> WorkbookCell
-    }
+    /// A column; `letters` are those of its cells, without the row.
+    private typealias Column = (
+        name: String, letters: String, cell: (ReportedFinding) -> WorkbookCell
+    )
 
     private let source: ReportSource
     private let columns: [Column]
@@ -26,22 +60,22 @@ struct FindingSheet {
         self.rowLimit = rowLimit
         let named = Table.findings.stating(source.notice).columns
         columns = named.enumerated().map { index, plain in
-            var column =
-                Self.typed[plain.name]
-                ?? Column(name: plain.name) { WorkbookCell(plain.cell($0)) }
-            column.letters = Self.letters(of: index)
-            return column
+            let letters = Self.letters(of: index)
+            guard let cell = Self.typed[plain.name] else {
+                return (plain.name, letters, { WorkbookCell(plain.cell($0)) })
+            }
+            return (plain.name == "amount" ? "amount_in_currency" : plain.name, letters, cell)
         }
     }
 
     /// Columns whose values are more than text or a number there.
-    private static let typed: [String: Column] = [
-        "local_value": Column(name: "local_value") { WorkbookCell($0.finding.localValue) },
-        "apple_value": Column(name: "apple_value") { WorkbookCell($0.finding.appleValue) },
-        "local_as_of": Column(name: "local_as_of") { WorkbookCell($0.finding.localAsOf) },
-        "apple_as_of": Column(name: "apple_as_of") { WorkbookCell($0.finding.appleAsOf) },
-        "first_seen": Column(name: "first_seen") { WorkbookCell($0.firstSeen) },
-        "amount": Column(name: "amount_in_currency") { reported in
+    private static let typed: [String: @Sendable (ReportedFinding) -> WorkbookCell] = [
+        "local_value": { WorkbookCell($0.finding.localValue) },
+        "apple_value": { WorkbookCell($0.finding.appleValue) },
+        "local_as_of": { WorkbookCell($0.finding.localAsOf) },
+        "apple_as_of": { WorkbookCell($0.finding.appleAsOf) },
+        "first_seen": { WorkbookCell($0.firstSeen) },
+        "amount": { reported in
             guard let amount = reported.finding.amount else { return .empty }
             return .amount(milliunits: amount, currency: reported.finding.currency)
         },
@@ -59,7 +93,8 @@ struct FindingSheet {
         var written = 0
         var row = 1
         var isFull = false
-        try hand(Array(opening.utf8))
+        try hand(
+            WorkbookParts.opening(widths: columns.map { Self.width($0.name) }, isSelected: true))
         try hand(rowBytes(1) { WorkbookCell.heading($0.name) })
         try source.record.forEachFinding { finding in
             guard !isFull else { return }
@@ -85,23 +120,6 @@ struct FindingSheet {
     }
 
     static let remark = "A sheet takes no more rows than these: discrepancies.csv has all findings."
-
-    /// Until the first row: the heading stays in sight, columns have a width to be read in.
-    private var opening: String {
-        let widths = columns.enumerated().map { index, column in
-            "<col min=\"\(index + 1)\" max=\"\(index + 1)\" width=\"\(Self.width(column.name))\" "
-                + "customWidth=\"1\"/>"
-        }.joined()
-        return WorkbookParts.declaration
-            + """
-            <worksheet xmlns="\(WorkbookParts.main)"><sheetViews>\
-            <sheetView tabSelected="1" workbookViewId="0">\
-            <pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>\
-            <selection pane="bottomLeft"/></sheetView></sheetViews>\
-            <sheetFormatPr defaultRowHeight="15"/><cols>\(widths)</cols><sheetData>
-
-            """
-    }
 
     private static func width(_ column: String) -> Int {
         switch column {
@@ -153,18 +171,7 @@ struct ControlSheet {
 
     /// The whole sheet; it is as small as the apps and currencies are few.
     var bytes: [UInt8] {
-        let widths = Self.headings.indices.map { index in
-            "<col min=\"\(index + 1)\" max=\"\(index + 1)\" width=\"22\" customWidth=\"1\"/>"
-        }.joined()
-        var bytes = Array(
-            (WorkbookParts.declaration
-                + """
-                <worksheet xmlns="\(WorkbookParts.main)"><sheetViews><sheetView workbookViewId="0">\
-                <pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>\
-                <selection pane="bottomLeft"/></sheetView></sheetViews>\
-                <sheetFormatPr defaultRowHeight="15"/><cols>\(widths)</cols><sheetData>
-
-                """).utf8)
+        var bytes = WorkbookParts.opening(widths: Self.headings.map { _ in 22 })
         let rows =
             [Self.headings.map(WorkbookCell.heading)] + control.apps.flatMap(lines)
             + purchaseLines

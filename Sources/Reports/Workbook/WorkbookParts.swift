@@ -24,8 +24,26 @@ struct WorkbookParts {
         return parts + (control.map { [(name: ControlSheet.sheetName, bytes: $0)] } ?? [])
     }
 
-    static let declaration = #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"# + "\n"
-    static let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    /// A sheet until its first row: the heading stays in sight, columns have a width to be read in.
+    static func opening(widths: [Int], isSelected: Bool = false) -> [UInt8] {
+        let columns = widths.enumerated().map { index, width in
+            "<col min=\"\(index + 1)\" max=\"\(index + 1)\" width=\"\(width)\" customWidth=\"1\"/>"
+        }
+        let selection = isSelected ? " tabSelected=\"1\"" : ""
+        return Array(
+            (declaration
+                + """
+                <worksheet xmlns="\(main)"><sheetViews><sheetView\(selection) workbookViewId="0">\
+                <pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>\
+                <selection pane="bottomLeft"/></sheetView></sheetViews>\
+                <sheetFormatPr defaultRowHeight="15"/><cols>\(columns.joined())</cols><sheetData>
+
+                """).utf8)
+    }
+
+    private static let declaration =
+        #"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"# + "\n"
+    private static let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     private static let types = "application/vnd.openxmlformats-officedocument.spreadsheetml"
     private static let relations =
         "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -271,16 +289,17 @@ struct StoredArchive {
     private var offset: UInt32 = 0
 
     /// The bytes before those of an entry.
-    mutating func opening(of name: String, size: UInt32, checksum: UInt32) -> [UInt8] {
+    mutating func opening(of name: String, holding content: Checksum) -> [UInt8] {
         let entry = Entry(
-            name: Array(name.utf8), size: size, checksum: checksum, offset: offset)
+            name: Array(name.utf8), size: UInt32(clamping: content.bytes),
+            checksum: content.value, offset: offset)
         entries.append(entry)
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(UInt32(0x0403_4B50))
         Self.append(entry, to: &bytes)
         bytes.append(contentsOf: entry.name)
         advance(by: UInt32(clamping: bytes.count))
-        advance(by: size)
+        advance(by: entry.size)
         return bytes
     }
 
@@ -288,8 +307,7 @@ struct StoredArchive {
     mutating func entry(_ name: String, holding bytes: [UInt8]) -> [UInt8] {
         var checksum = Checksum()
         checksum.update(bytes)
-        return opening(of: name, size: UInt32(clamping: bytes.count), checksum: checksum.value)
-            + bytes
+        return opening(of: name, holding: checksum) + bytes
     }
 
     /// The end of the archive: its directory.
@@ -342,24 +360,16 @@ struct StoredArchive {
     }
 }
 
-/// CRC-32, as ZIP uses it (reflected polynomial 0xEDB88320).
+/// The size and the CRC-32 of what passed, as ZIP states both.
 struct Checksum: Equatable {
-    private var state: UInt32 = .max
+    private(set) var bytes = 0
+    private(set) var value: UInt32 = 0
 
-    var value: UInt32 { ~state }
-
-    mutating func update(_ bytes: [UInt8]) {
-        var state = state
-        for byte in bytes {
-            state = Self.table[Int(UInt8(truncatingIfNeeded: state) ^ byte)] ^ (state >> 8)
-        }
-        self.state = state
-    }
-
-    private static let table: [UInt32] = (0..<256).map { (index: UInt32) in
-        (0..<8).reduce(index) { value, _ in
-            value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1
-        }
+    mutating func update(_ piece: [UInt8]) {
+        // Without bytes zlib begins again.
+        guard !piece.isEmpty else { return }
+        bytes += piece.count
+        value = PackedMembers.checksum(of: piece[...], after: value)
     }
 }
 

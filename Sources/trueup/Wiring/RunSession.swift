@@ -510,8 +510,9 @@ extension RunSession {
         }
         // The other figures are not deferred where the server cannot be asked.
         standing.quota = ((try? await use.read()) ?? []).map {
-            RunMetrics.QuotaUse(
-                app: $0.app, endpoint: $0.endpoint, calls: $0.calls, limit: $0.limit)
+            CallEffort.Peak(
+                bundleID: $0.app.bundleID, environment: $0.app.environment.rawValue,
+                endpoint: $0.endpoint, calls: $0.calls, limit: $0.limit)
         }
         return standing
     }

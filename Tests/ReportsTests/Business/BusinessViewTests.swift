@@ -101,8 +101,8 @@ import Testing
         let view = BusinessView(Self.night(yesterday: 3))
         let fall = try #require(view.falls.first)
         #expect(view.falls.count == 1)
-        #expect(fall.kind == .renewal)
-        #expect(fall.productID == nil)
+        #expect(fall.series.kind == .renewal)
+        #expect(fall.series.productID == nil)
         #expect(fall.events == 3)
         #expect(fall.compared.events == 160)
         #expect(fall.compared.weekdays == 4)
@@ -117,7 +117,7 @@ import Testing
             [Self.count(age, 500), Self.count(age, age == 1 ? 1 : 50, of: "yearly")]
         }
         let falls = BusinessView(Self.summary(counts, [Self.read(63, 1)])).falls
-        #expect(falls.map(\.productID) == ["yearly"])
+        #expect(falls.map(\.series.productID) == ["yearly"])
     }
 
     @Test func `holds nothing against a day that was not read whole`() {
