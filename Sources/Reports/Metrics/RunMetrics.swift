@@ -80,9 +80,7 @@ package struct RunMetrics: Hashable, Sendable {
                 ]),
             MetricFamily(
                 "trueup_undecided_rows", "Rows that could not be checked, by reason.",
-                UndecidedReason.allCases.map {
-                    ([("reason", $0.rawValue)], String(totals.undecided[$0] ?? 0))
-                }),
+                samples(totals.undecided, by: "reason")),
             MetricFamily(
                 "trueup_purchases", "Stored one-time purchases by verdict.",
                 (summary.measures?.purchases?.counts ?? [:])
@@ -93,10 +91,15 @@ package struct RunMetrics: Hashable, Sendable {
                     .map { ([("verdict", $0.key)], String($0.value)) }),
             MetricFamily(
                 "trueup_corrections", "Corrections by what became of them.",
-                CorrectionFate.allCases.map {
-                    ([("fate", $0.rawValue)], String(summary.corrections[$0] ?? 0))
-                }),
+                samples(summary.corrections, by: "fate")),
         ]
+    }
+
+    /// A sample for each name, also for those that are not counted.
+    private func samples<Name: CaseIterable & RawRepresentable<String> & Hashable>(
+        _ counts: [Name: Int], by label: String
+    ) -> [MetricFamily.Sample] {
+        Name.allCases.map { ([(label, $0.rawValue)], String(counts[$0] ?? 0)) }
     }
 
     private var findings: [MetricFamily] {
@@ -150,10 +153,10 @@ package struct RunMetrics: Hashable, Sendable {
         return [
             MetricFamily(
                 "trueup_asked_rows", "Rows that the run asked Apple for, by reason.",
-                reasons(coverage?.asked)),
+                coverage.map { samples($0.asked, by: "reason") } ?? []),
             MetricFamily(
                 "trueup_left_rows", "Rows that should have been checked and were not.",
-                reasons(coverage?.left)),
+                coverage.map { samples($0.left, by: "reason") } ?? []),
             MetricFamily(
                 "trueup_quiet_rows", "Rows that no reason named.",
                 coverage?.quiet.map { [([], String($0))] } ?? []),
@@ -178,13 +181,6 @@ package struct RunMetrics: Hashable, Sendable {
                     )
                 }),
         ]
-    }
-
-    private func reasons(_ counts: [QuestionReason: Int]?) -> [MetricFamily.Sample] {
-        guard let counts else { return [] }
-        return QuestionReason.allCases.map {
-            ([("reason", $0.rawValue)], String(counts[$0] ?? 0))
-        }
     }
 
     private var calls: [MetricFamily] {

@@ -96,9 +96,8 @@ package enum PlanListing {
     private static func shown(_ value: FieldValue) -> String {
         switch value {
         case .null: "(none)"
-        case .text(let text): text.isEmpty ? "\"\"" : text
-        case .integer(let number): String(number)
-        case .time(let time): time.rfc3339
+        case .text(""): "\"\""
+        default: value.plainText
         }
     }
 }

@@ -46,23 +46,14 @@ struct ReportFile: Sendable {
     /// One sentence for `README.txt`.
     let purpose: String
     /// Whether it is packed where it is large: a file that grows with each correction.
-    let mayBePacked: Bool
+    var mayBePacked = false
     /// Whether it states when the run ended; the others are part of the run and come before its
     /// end.
-    let statesEnd: Bool
+    var statesEnd = false
     let write: @Sendable (ReportSource, inout OutputFile) throws -> Void
+}
 
-    init(
-        name: String, purpose: String, mayBePacked: Bool = false, statesEnd: Bool = false,
-        write: @escaping @Sendable (ReportSource, inout OutputFile) throws -> Void
-    ) {
-        self.name = name
-        self.purpose = purpose
-        self.mayBePacked = mayBePacked
-        self.statesEnd = statesEnd
-        self.write = write
-    }
-
+extension ReportFile {
     /// A file of records, a line each: CSV with a header, or JSON Lines, as the name ends.
     ///
     /// - Parameters:

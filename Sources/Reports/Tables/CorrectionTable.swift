@@ -38,6 +38,13 @@ private final class CorrectedRow: Sendable {
         isWritten = false
     }
 
+    /// A line for each changed column, by name.
+    var fields: [ChangedField] {
+        entry.changes.named.map {
+            ChangedField(field: $0.column, change: $0.change, ofCorrection: self)
+        }
+    }
+
     /// A cell that only an entry of the ledger fills.
     func written(_ cell: (LedgerEntry) -> Cell) -> Cell { isWritten ? cell(entry) : .null }
 }
@@ -57,12 +64,7 @@ extension ReportedCorrection {
 
 extension LedgerEntry {
     /// The changed columns by name.
-    var changedFields: [ChangedField] {
-        let row = CorrectedRow(self)
-        return changes.named.map {
-            ChangedField(field: $0.column, change: $0.change, ofCorrection: row)
-        }
-    }
+    var changedFields: [ChangedField] { CorrectedRow(self).fields }
 }
 
 extension PlannedCorrection {
@@ -73,10 +75,7 @@ extension PlannedCorrection {
     ///   - fate: What became of them.
     /// - Returns: A line each.
     func changedFields(ofRun runID: String, fate: CorrectionFate) -> [ChangedField] {
-        let row = CorrectedRow(self, ofRun: runID, fate: fate)
-        return changes.named.map {
-            ChangedField(field: $0.column, change: $0.change, ofCorrection: row)
-        }
+        CorrectedRow(self, ofRun: runID, fate: fate).fields
     }
 }
 

@@ -272,14 +272,9 @@ extension Int64 {
     /// The weekday of such a day.
     var weekday: String {
         // 1970-01-01 was a Thursday.
-        switch floorDivided(by: 7).remainder {
-        case 0: "Thursday"
-        case 1: "Friday"
-        case 2: "Saturday"
-        case 3: "Sunday"
-        case 4: "Monday"
-        case 5: "Tuesday"
-        default: "Wednesday"
-        }
+        let names = [
+            "Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday",
+        ]
+        return names[Int(floorDivided(by: 7).remainder)]
     }
 }

@@ -151,17 +151,11 @@ package enum SummaryText {
         if !causes.isEmpty { blocks.append(causes) }
         if let proposal = plan?.block(palette), !proposal.isEmpty { blocks.append(proposal) }
         let sections: [Section] = [
-            Section.tieOut(summary.totals), Section.undecided(summary),
-            Section.purchases(summary),
-            Section.coverage(summary), Section.remainingRisk(summary),
-            Section.findings(summary), Section.unowned(summary),
-            Section.corrections(summary),
-            Section.money(summary.money), Section.business(summary),
-            Section.calls(summary),
-            Section.evidence(summary), Section.limits(summary),
-            Section.liftedGuards(summary), Section.acknowledged(summary),
-            Section.messages(summary),
-            Section.next(summary),
+            .tieOut(summary.totals), .undecided(summary), .purchases(summary),
+            .coverage(summary), .remainingRisk(summary), .findings(summary), .unowned(summary),
+            .corrections(summary), .money(summary.money), .business(summary), .calls(summary),
+            .evidence(summary), .limits(summary), .liftedGuards(summary), .acknowledged(summary),
+            .messages(summary), .next(summary),
         ]
         for section in sections where !section.isEmpty { blocks.append(section.lines(palette)) }
         if let reportPath { blocks.append(["Report   \(reportPath.onOneLine)"]) }

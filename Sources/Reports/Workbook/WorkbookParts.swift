@@ -260,13 +260,8 @@ enum WorkbookCell {
         bytes.count == 7 && bytes.last == UInt8(ascii: "_")
             && (bytes.dropFirst().first == UInt8(ascii: "x")
                 || bytes.dropFirst().first == UInt8(ascii: "X"))
-            && bytes.dropFirst(2).dropLast().allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "F"),
-                    UInt8(ascii: "a")...UInt8(ascii: "f"):
-                    true
-                default: false
-                }
+            && bytes.dropFirst(2).dropLast().allSatisfy {
+                Character(Unicode.Scalar($0)).isHexDigit
             }
     }
 }
