@@ -29,10 +29,6 @@ package struct RunAudit: Hashable, Sendable {
         !problems.isEmpty && problems.unknownRoots == problems.count && roots.isEmpty
     }
 
-    init(folder: String, runID: String) {
-        self.folder = folder
-        self.runID = runID
-    }
 }
 
 /// The root certificate of some evidence.
@@ -86,21 +82,6 @@ package struct AuditResult: Hashable, Sendable {
         !isIntact && unknownRootCount == problemCount && roots.isEmpty
     }
 
-    init(isWholeFolder: Bool) {
-        self.isWholeFolder = isWholeFolder
-    }
-
-    mutating func take(_ ledger: LedgerCheck.Outcome) {
-        ledgerEntries = ledger.entries
-        notes += ledger.notes
-        for problem in ledger.problems { add(problem) }
-    }
-
-    mutating func take(_ decisions: DecisionCheck.Outcome) {
-        self.decisions = decisions.decisions
-        for problem in decisions.problems { add(problem) }
-    }
-
     mutating func take(_ run: RunAudit) {
         runs += 1
         findings += run.findings
@@ -126,26 +107,8 @@ package struct AuditProblem: Hashable, Sendable, CustomStringConvertible {
     package var ledgerEntry: Int64?
     /// The problem, in one sentence without a full stop.
     package var text: String
-    package var kind: Kind
-
-    package enum Kind: Hashable, Sendable {
-        /// Something is not as it was written, or does not hold.
-        case tampering
-        /// Everything holds, but under a root that only the report itself vouches for.
-        case unknownRoot
-    }
-
-    package init(
-        run: String? = nil, file: String? = nil, line: Int? = nil, ledgerEntry: Int64? = nil,
-        text: String, kind: Kind = .tampering
-    ) {
-        self.run = run
-        self.file = file
-        self.line = line
-        self.ledgerEntry = ledgerEntry
-        self.text = text
-        self.kind = kind
-    }
+    /// Whether everything holds, but under a root that only the report itself vouches for.
+    var isUnknownRoot = false
 
     /// For example `2026-11-21/20261121T…/corrections.jsonl:3 (ledger entry 12): …`.
     package var description: String {
@@ -172,7 +135,7 @@ package struct ProblemList: Hashable, Sendable {
     package var count: Int { problems.count + omitted }
 
     mutating func append(_ problem: AuditProblem) {
-        if problem.kind == .unknownRoot { unknownRoots += 1 }
+        if problem.isUnknownRoot { unknownRoots += 1 }
         if problems.count < Self.kept {
             problems.append(problem)
         } else {
@@ -183,7 +146,7 @@ package struct ProblemList: Hashable, Sendable {
     /// Appends what another part of the same audit found.
     mutating func append(_ other: ProblemList) {
         for problem in other.problems { append(problem) }
-        let named = other.problems.count { $0.kind == .unknownRoot }
+        let named = other.problems.count(where: \.isUnknownRoot)
         unknownRoots += other.unknownRoots - named
         omitted += other.omitted
     }
@@ -204,12 +167,13 @@ final class RunProblems {
     var count: Int { list.count }
 
     func add(
-        _ file: String?, line: Int? = nil, entry: Int64? = nil,
-        kind: AuditProblem.Kind = .tampering, _ text: String
+        _ file: String?, line: Int? = nil, entry: Int64? = nil, isUnknownRoot: Bool = false,
+        _ text: String
     ) {
         list.append(
             AuditProblem(
-                run: folder, file: file, line: line, ledgerEntry: entry, text: text, kind: kind))
+                run: folder, file: file, line: line, ledgerEntry: entry, text: text,
+                isUnknownRoot: isUnknownRoot))
     }
 
     func add(_ other: ProblemList) { list.append(other) }

@@ -107,12 +107,7 @@ package struct ReportAudit {
         result.notes += breaks.map(\.description)
         result.notes.append(
             "this is one run alone; only the whole report folder shows whether it is in its chain")
-        if let database {
-            try result.take(
-                LedgerCheck(trail: trail, head: run.ledgerHead, isWholeFolder: false).check(
-                    database.ledger))
-            result.take(try DecisionCheck.check(database))
-        }
+        if let database { try result.check(database, against: trail) }
         let known = [
             run.manifestDigest, run.ledgerHead, auditor.manifest?.previous, trail.firstPrevious,
         ]

@@ -8,27 +8,17 @@ struct ReportFolderAudit {
     /// The files of a report folder besides the runs; reports of comparisons are a chain of their own, and
     /// name the sales reports that they read with their digests.
     private static let own: Set<String> = [
-        IndexFile.name, latest, DatabaseNote.name, ".lock", CompareCheck.folderName,
+        IndexFile.name, latest, databaseNote, ".lock", CompareCheck.folderName,
         "sales-reports",
     ]
 
-    private let directory: String
-    private let names: [String]
-    private let anchors: [String]
-    private let database: DatabaseReading?
-    private let progress: AuditProgress
-    private var result = AuditResult(isWholeFolder: true)
-
-    init(
-        directory: String, names: [String], anchors: [String], database: DatabaseReading?,
-        progress: AuditProgress
-    ) {
-        self.directory = directory
-        self.names = names
-        self.anchors = anchors
-        self.database = database
-        self.progress = progress
-    }
+    let directory: String
+    /// The names in the folder.
+    let names: [String]
+    let anchors: [String]
+    let database: DatabaseReading?
+    let progress: AuditProgress
+    private(set) var result = AuditResult(isWholeFolder: true)
 
     mutating func audit(
         trust: AuditTrust, _ perRun: (RunAudit) throws -> Void
@@ -62,7 +52,7 @@ struct ReportFolderAudit {
         noteFront(chain, index)
         checkIndex(index, chain, broken.map(\.folder))
         checkLatest(chain)
-        for problem in DatabaseNote.problems(in: directory, chain) { result.add(problem) }
+        checkDatabase(chain)
         var trail = LedgerTrail()
         var known: [String?] = [chain.links.first?.manifest.previous]
         var apps = KnownApps(startingWith: chain.links.first?.manifest)
@@ -82,12 +72,7 @@ struct ReportFolderAudit {
         }
         known.append(trail.firstPrevious)
         tell(of: breaks, trail, isFromTheBeginning: chain.links.first?.manifest.previous == nil)
-        if let database {
-            try result.take(
-                LedgerCheck(trail: trail, head: result.newest?.ledgerHead, isWholeFolder: true)
-                    .check(database.ledger))
-            result.take(try DecisionCheck.check(database))
-        }
+        if let database { try result.check(database, against: trail) }
         result.check(anchors: anchors, known: Set(known.compactMap(\.self)))
         return result
     }
@@ -501,14 +486,13 @@ struct RunChain {
     }
 }
 
-/// Checks that `database.json` and the manifests of a report folder name one database: two
-/// databases never share a folder.
-enum DatabaseNote {
-    static let name = "database.json"
-    private static let limitBytes = 1 << 16
+extension ReportFolderAudit {
+    private static let databaseNote = "database.json"
+    private static let databaseNoteLimitBytes = 1 << 16
 
-    static func problems(in directory: String, _ chain: RunChain) -> [AuditProblem] {
-        var problems: [AuditProblem] = []
+    /// Checks that `database.json` and the manifests of a report folder name one database: two
+    /// databases never share a folder.
+    private mutating func checkDatabase(_ chain: RunChain) {
         var known: String?
         var ledgerHead = LedgerTrail.beginning
         for link in chain.links {
@@ -519,25 +503,22 @@ enum DatabaseNote {
                 // A database that was recreated before its first ledger entry has lost nothing.
                 before != LedgerTrail.beginning
             {
-                problems.append(
+                result.add(
                     AuditProblem(
                         run: link.folder, file: FileCheck.manifest,
                         text: "its database is \(database), the runs before are of \(known)"))
             }
             known = database
         }
-        guard let known, Folder.entry(at: directory + "/" + name) != .nothing else {
-            return problems
-        }
-        let bytes = try? PlainFile.contents(of: directory + "/" + name, limit: limitBytes)
+        let path = directory + "/" + Self.databaseNote
+        guard let known, Folder.entry(at: path) != .nothing else { return }
+        let bytes = try? PlainFile.contents(of: path, limit: Self.databaseNoteLimitBytes)
         let stated = bytes.flatMap { JSONRecord($0) }?.text("database")
         if !known.isSame(as: stated) {
-            problems.append(
-                AuditProblem(
-                    file: name,
-                    text: (stated.map { "it names the database \($0)" } ?? "it names no database")
-                        + ", the newest run is of \(known)"))
+            add(
+                Self.databaseNote,
+                (stated.map { "it names the database \($0)" } ?? "it names no database")
+                    + ", the newest run is of \(known)")
         }
-        return problems
     }
 }

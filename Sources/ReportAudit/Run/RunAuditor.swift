@@ -140,7 +140,7 @@ struct RunAuditor {
         if !rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
         for root in rehearsalRoots.sorted() {
             problems.add(
-                EvidenceFile.name, kind: .unknownRoot,
+                EvidenceFile.name, isUnknownRoot: true,
                 "it rests on the rehearsal root \(root), which only this manifest names; if you "
                     + "mean to trust it, pass its certificate with --trusted-root, or settings that "
                     + "name it with --config")
