@@ -28,7 +28,6 @@ package struct RunAudit: Hashable, Sendable {
     package var isUnproven: Bool {
         !problems.isEmpty && problems.unknownRoots == problems.count && roots.isEmpty
     }
-
 }
 
 /// The root certificate of some evidence.

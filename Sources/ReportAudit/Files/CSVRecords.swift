@@ -113,7 +113,7 @@ struct CSVRecord {
 }
 
 /// Reads the records of a CSV file (RFC 4180) one by one; its first line names the columns.
-final class CSVRecords {
+final class CSVRecords: RecordReader {
     private let lines: LineFile
     let columns: [String]
     /// A record that was checked and not yet returned.
@@ -150,11 +150,6 @@ final class CSVRecords {
         if ahead == nil { ahead = try next() }
         return ahead
     }
-
-    /// Whether no record follows.
-    ///
-    /// - Throws: As `next` does.
-    func isAtEnd() throws(UnreadableFile) -> Bool { try peek() == nil }
 
     /// A quoted field may contain line feeds, so a record continues while a quote is open.
     private static func record(

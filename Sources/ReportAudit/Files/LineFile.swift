@@ -108,7 +108,7 @@ final class PlainFile {
 }
 
 /// A file read line by line in constant memory.
-final class LineFile {
+final class LineFile: RecordReader {
     private static let chunkBytes = 1 << 18
     /// Longer lines are truncated and then cannot be parsed; a JWS may have a mebibyte.
     static let lineLimitBytes = 1 << 23

@@ -24,7 +24,8 @@ struct BusinessCheck {
     /// - Throws: What reading the file throws.
     func check(counts: inout RunCounts) throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
-        var csv = try? CSVRecords(folder + "/" + Self.csvName)
+        let csv = SideFile(
+            Self.csvName, try? CSVRecords(folder + "/" + Self.csvName), problems: problems)
         var known: [[String]: Days] = [:]
         while let line = try lines.next() {
             guard let record = JSONRecord(line), record.isCanonical else {
@@ -38,16 +39,9 @@ struct BusinessCheck {
                 problems.add(Self.name, line: lines.lineNumber, problem)
             }
             if let events = record.integer("events") { counts.take(events, of: record) }
-            check(record, against: &csv, lines.lineNumber)
+            check(record, lines.lineNumber, against: csv)
         }
-        do throws(UnreadableFile) {
-            if try csv?.next() != nil {
-                problems.add(
-                    Self.csvName, line: csv?.lineNumber, "it has more lines than \(Self.name)")
-            }
-        } catch {
-            problems.add(Self.csvName, error.reason)
-        }
+        csv.checkEnd("it has more lines than \(Self.name)")
     }
 
     private func check(_ record: JSONRecord, _ known: inout [[String]: Days]) -> [String] {
@@ -108,26 +102,13 @@ struct BusinessCheck {
         return nil
     }
 
-    private func check(_ record: JSONRecord, against csv: inout CSVRecords?, _ line: Int) {
-        guard let file = csv else { return }
-        do throws(UnreadableFile) {
-            guard let fields = try file.next() else {
-                problems.add(Self.csvName, "it ends before line \(line) of \(Self.name)")
-                csv = nil
-                return
-            }
-            let other =
-                fields.firstColumn(unlike: record)
-                ?? record.names.first { !file.columns.contains($0) && record.states($0) }
-            if let other {
-                problems.add(
-                    Self.csvName, line: file.lineNumber,
-                    "it differs from line \(line) of \(Self.name) in \(other)")
-            }
-        } catch {
-            problems.add(Self.csvName, error.reason)
-            csv = nil
-        }
+    private func check(_ record: JSONRecord, _ line: Int, against csv: SideFile<CSVRecords>) {
+        guard let fields = csv.next(beside: line, of: Self.name) else { return }
+        let columns = csv.reader?.columns ?? []
+        let other =
+            fields.firstColumn(unlike: record)
+            ?? record.names.first { !columns.contains($0) && record.states($0) }
+        if let other { csv.report("it differs from line \(line) of \(Self.name) in \(other)") }
     }
 
     private static func number(ofDay text: String?) -> Int64? {

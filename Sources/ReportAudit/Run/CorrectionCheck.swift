@@ -12,21 +12,19 @@ struct CorrectionCheck {
     let hasDerivations: Bool
     let problems: RunProblems
 
-    private final class Companions {
-        var csv: CorrectionCSVCheck?
-        var undo: SealedList?
-    }
-
     func check(
         trail: inout LedgerTrail, audit: inout RunAudit, changed: inout CorrectedTotals
     ) async throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
-        let companions = Companions()
         let derivations = DerivationCheck(
             folder: folder, isListed: hasDerivations, problems: problems)
-        companions.csv = try? CorrectionCSVCheck(folder: folder, problems: problems)
-        companions.undo = try? SealedList(folder + "/" + UndoCheck.name)
-        if companions.undo?.head.map({ !problems.isOfRun($0) }) ?? false {
+        let csv = try? CorrectionCSVCheck(folder: folder, problems: problems)
+        let undo = SideFile(
+            UndoCheck.name,
+            try? SealedList(folder + "/" + UndoCheck.name) {
+                problems.add(UndoCheck.name, line: $0, $1)
+            }, problems: problems)
+        if undo.reader?.head.map({ !problems.isOfRun($0) }) ?? false {
             problems.add(UndoCheck.name, line: 1, "it is the inverse of another run")
         }
         let ahead = statements.ahead(of: folder + "/" + Self.name)
@@ -47,32 +45,35 @@ struct CorrectionCheck {
             checkPlace(of: entry, number, &trail, report)
             let outcome = await checkEvidence(of: entry, number, trail, &audit, report)
             let derivation = derivations.check(entry, outcome, correctionLine: lines.lineNumber)
-            companions.csv = companions.csv?.check(
-                entry, line: lines.lineNumber, of: Self.name, derivation: derivation)
-            checkUndo(of: entry, companions, line: lines.lineNumber)
+            csv?.check(entry, line: lines.lineNumber, of: Self.name, derivation: derivation)
+            if let item = undo.next(beside: lines.lineNumber, of: Self.name),
+                let problem = UndoCheck.problem(of: item, undoing: entry)
+            {
+                undo.report(problem, entry: number)
+            }
             if problems.count == before, audit.onErased == erasedBefore, !entry.states("undo_of") {
                 audit.reverifiedCorrections += 1
             }
         }
-        companions.csv = companions.csv?.checkTotal(of: Self.name)
-        if isCheck { try checkPlanned(companions) }
-        checkEnds(companions)
+        csv?.checkTotal(of: Self.name)
+        if isCheck { try checkPlanned(csv) }
+        csv?.checkEnd(after: Self.name)
+        undo.checkEnd("it reverts more than \(Self.name) lists")
         derivations.checkEnd()
     }
 
     /// The CSV file of a check continues the plan, line by line and without ledger entries.
     ///
     /// Reports of versions that did not write it end before.
-    private func checkPlanned(_ companions: Companions) throws(UnreadableFile) {
-        guard let csv = companions.csv, try !csv.isAtEnd() else { return }
-        var plan = try SealedList(folder + "/" + PlanCheck.name)
+    private func checkPlanned(_ csv: CorrectionCSVCheck?) throws(UnreadableFile) {
+        guard let csv, try csv.goesOn() else { return }
         // What is wrong with the list itself is found where it is checked.
-        while let item = try plan.next({ _, _ in }) {
-            companions.csv = companions.csv?.check(
-                item, line: plan.lineNumber, of: PlanCheck.name, derivation: nil)
-            guard companions.csv != nil else { return }
+        let plan = try SealedList(folder + "/" + PlanCheck.name) { _, _ in }
+        while let item = try plan.next() {
+            csv.check(item, line: plan.lineNumber, of: PlanCheck.name, derivation: nil)
+            guard csv.isReadable else { return }
         }
-        companions.csv = companions.csv?.checkTotal(of: PlanCheck.name)
+        csv.checkTotal(of: PlanCheck.name)
     }
 
     /// Checks hash, number and previous hash.
@@ -128,41 +129,6 @@ struct CorrectionCheck {
         for problem in outcome.problems { report(problem) }
         if outcome.restsOnErased { audit.onErased += 1 }
     }
-
-    private func checkUndo(of entry: JSONRecord, _ companions: Companions, line: Int) {
-        guard companions.undo != nil else { return }
-        do throws(UnreadableFile) {
-            let item = try companions.undo?.next { problems.add(UndoCheck.name, line: $0, $1) }
-            guard let item else {
-                problems.add(UndoCheck.name, "it ends before line \(line) of \(Self.name)")
-                companions.undo = nil
-                return
-            }
-            if let problem = UndoCheck.problem(of: item, undoing: entry) {
-                problems.add(
-                    UndoCheck.name, line: companions.undo?.lineNumber,
-                    entry: entry.integer("ledger_entry"), problem)
-            }
-        } catch {
-            problems.add(UndoCheck.name, error.reason)
-            companions.undo = nil
-        }
-    }
-
-    /// Checks that both other files end here as well.
-    private func checkEnds(_ companions: Companions) {
-        companions.csv?.checkEnd(after: Self.name)
-        do throws(UnreadableFile) {
-            let rest = try companions.undo?.next { problems.add(UndoCheck.name, line: $0, $1) }
-            if rest != nil {
-                problems.add(
-                    UndoCheck.name, line: companions.undo?.lineNumber,
-                    "it reverts more than \(Self.name) lists")
-            }
-        } catch {
-            problems.add(UndoCheck.name, error.reason)
-        }
-    }
 }
 
 /// Compares the items of `undo.json` with the corrections that they revert.
@@ -212,13 +178,13 @@ struct UndoCheck {
 ///
 /// What only fills empty fields, or adds a period for the same reason, has no lines but one that
 /// counts them all. Reports of versions that listed them hold their lines.
-struct CorrectionCSVCheck {
+final class CorrectionCSVCheck {
     private static let name = "corrections.csv"
     /// Columns that are not members of a correction.
     private static let perField: Set<String> = ["field", "before", "after"]
 
-    private let file: CSVRecords
-    private let problems: RunProblems
+    private let file: SideFile<CSVRecords>
+    private let columns: [String]
     private let entry: Int?
     private let field: Int?
     private let before: Int?
@@ -233,17 +199,21 @@ struct CorrectionCSVCheck {
     ///   - problems: Takes what is wrong.
     /// - Throws: When the file cannot be read.
     init(folder: String, problems: RunProblems) throws(UnreadableFile) {
-        file = try CSVRecords(folder + "/" + Self.name)
-        self.problems = problems
-        entry = file.columns.firstIndex(of: "ledger_entry")
-        field = file.columns.firstIndex(of: "field")
-        before = file.columns.firstIndex(of: "before")
-        after = file.columns.firstIndex(of: "after")
-        derivation = file.columns.firstIndex(of: DerivationCheck.column)
+        let records = try CSVRecords(folder + "/" + Self.name)
+        file = SideFile(Self.name, records, problems: problems)
+        columns = records.columns
+        entry = columns.firstIndex(of: "ledger_entry")
+        field = columns.firstIndex(of: Self.fieldName)
+        before = columns.firstIndex(of: "before")
+        after = columns.firstIndex(of: "after")
+        derivation = columns.firstIndex(of: DerivationCheck.column)
     }
 
-    /// Whether no line follows.
-    func isAtEnd() throws(UnreadableFile) -> Bool { try file.isAtEnd() }
+    /// Whether the file can be read further.
+    var isReadable: Bool { file.reader != nil }
+
+    /// Whether a line follows.
+    func goesOn() throws(UnreadableFile) -> Bool { try file.reader?.peek() != nil }
 
     /// Checks the lines of the next correction.
     ///
@@ -253,26 +223,21 @@ struct CorrectionCSVCheck {
     ///   - list: The file that it is in.
     ///   - derivation: What the line of its status states in that column; `nil` where that cannot be
     ///     said.
-    /// - Returns: The check of the rest; `nil` where the file cannot be read on.
-    func check(
-        _ correction: JSONRecord, line: Int, of list: String, derivation: String?
-    ) -> CorrectionCSVCheck? {
+    func check(_ correction: JSONRecord, line: Int, of list: String, derivation: String?) {
+        guard isReadable else { return }
         let old = correction.record("before")
         let new = correction.record("after")
         let number = correction["ledger_entry"]
         if Self.onlyFills(correction, old, new) {
-            do throws(UnreadableFile) {
-                guard try isListed(correction, number) else {
-                    var rest = self
-                    rest.unlisted += 1
-                    return rest
-                }
-            } catch {
-                problems.add(Self.name, error.reason)
-                return nil
+            guard let next = file.read({ file throws(UnreadableFile) in try file.peek() }) else {
+                return
+            }
+            guard next.map({ isListed(correction, number, by: $0) }) ?? false else {
+                unlisted += 1
+                return
             }
         }
-        let shared = file.columns.enumerated().compactMap { place, column in
+        let shared = columns.enumerated().compactMap { place, column in
             Self.perField.contains(column) ? nil : correction[column].map { (place, $0) }
         }
         let runs = Self.runs(of: shared.map(\.0))
@@ -280,36 +245,25 @@ struct CorrectionCSVCheck {
         var agreeing: CSVRecord?
         let fields = (new?.names ?? []).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         for field in fields {
-            do throws(UnreadableFile) {
-                guard let record = try file.next() else {
-                    problems.add(Self.name, "it ends before line \(line) of \(list)")
-                    return nil
-                }
-                let isRepeated =
-                    agreeing.map { earlier in
-                        runs.allSatisfy { record.repeats($0, of: earlier) }
-                    } ?? false
-                let other =
-                    isRepeated ? nil : shared.first { !record.agrees($0.0, with: $0.1) }
-                if other == nil { agreeing = record }
-                let agrees =
-                    Self.agrees(record, entry, number)
-                    && self.field.map { record.field($0).isSame(as: field) } ?? false
-                    && Self.agrees(record, before, old?[field])
-                    && Self.agrees(record, after, new?[field])
-                check(record, isStatus: field == "status", derivation)
-                if !agrees || other != nil {
-                    problems.add(
-                        Self.name, line: file.lineNumber,
-                        "it differs from line \(line) of \(list) in "
-                            + (other.map { file.columns[$0.0] } ?? field))
-                }
-            } catch {
-                problems.add(Self.name, error.reason)
-                return nil
+            guard let record = file.next(beside: line, of: list) else { return }
+            let isRepeated =
+                agreeing.map { earlier in
+                    runs.allSatisfy { record.repeats($0, of: earlier) }
+                } ?? false
+            let other = isRepeated ? nil : shared.first { !record.agrees($0.0, with: $0.1) }
+            if other == nil { agreeing = record }
+            let agrees =
+                Self.agrees(record, entry, number)
+                && self.field.map { record.field($0).isSame(as: field) } ?? false
+                && Self.agrees(record, before, old?[field])
+                && Self.agrees(record, after, new?[field])
+            check(record, isStatus: field == "status", derivation)
+            if !agrees || other != nil {
+                file.report(
+                    "it differs from line \(line) of \(list) in "
+                        + (other.map { columns[$0.0] } ?? field))
             }
         }
-        return self
     }
 
     /// Whether a correction fixes no finding and replaces no value.
@@ -326,11 +280,10 @@ struct CorrectionCSVCheck {
         }
     }
 
-    /// Whether the next line is one of this correction.
+    /// Whether a line is one of this correction.
     private func isListed(
-        _ correction: JSONRecord, _ number: JSONValue?
-    ) throws(UnreadableFile) -> Bool {
-        guard let record = try file.peek() else { return false }
+        _ correction: JSONRecord, _ number: JSONValue?, by record: CSVRecord
+    ) -> Bool {
         let isOfEntry = Self.agrees(record, entry, number)
         guard number == nil || number?.isNull == true else { return isOfEntry }
         // A planned one has no number: it is told by its row and period.
@@ -345,50 +298,32 @@ struct CorrectionCSVCheck {
     /// Checks the line that counts the corrections without lines.
     ///
     /// - Parameter list: The file that has them.
-    /// - Returns: The check of the rest; `nil` where the file cannot be read on.
-    func checkTotal(of list: String) -> CorrectionCSVCheck? {
-        guard unlisted > 0 else { return self }
-        do throws(UnreadableFile) {
-            let record = try file.next()
-            guard let record, record[Self.fieldName]?.isSame(as: Self.total) == true,
-                record["after"]?.isSame(as: String(unlisted)) == true,
-                record["ledger_entry"]?.isEmpty == true, record["before"]?.isEmpty == true,
-                record["reason"]?.hasSuffix("in \(list)") == true
-            else {
-                problems.add(
-                    Self.name, line: file.lineNumber,
-                    "no line counts the \(unlisted) fills and new periods that \(list) lists")
-                return nil
-            }
-            var rest = self
-            rest.unlisted = 0
-            return rest
-        } catch {
-            problems.add(Self.name, error.reason)
-            return nil
+    func checkTotal(of list: String) {
+        guard unlisted > 0,
+            let last = file.read({ file throws(UnreadableFile) in try file.next() })
+        else { return }
+        guard let record = last, record[Self.fieldName]?.isSame(as: Self.total) == true,
+            record["after"]?.isSame(as: String(unlisted)) == true,
+            record["ledger_entry"]?.isEmpty == true, record["before"]?.isEmpty == true,
+            record["reason"]?.hasSuffix("in \(list)") == true
+        else {
+            file.report("no line counts the \(unlisted) fills and new periods that \(list) lists")
+            file.leave()
+            return
         }
+        unlisted = 0
     }
 
     /// Checks that no line follows.
     func checkEnd(after list: String) {
-        do throws(UnreadableFile) {
-            if try file.next() != nil {
-                problems.add(
-                    Self.name, line: file.lineNumber,
-                    "it has more lines than \(list) has changed fields")
-            }
-        } catch {
-            problems.add(Self.name, error.reason)
-        }
+        file.checkEnd("it has more lines than \(list) has changed fields")
     }
 
     private func check(_ record: CSVRecord, isStatus: Bool, _ sentence: String?) {
         guard let sentence, let derivation else { return }
         let stated = record.field(derivation)
         if !CSVField.agrees(stated, withText: isStatus ? sentence : "") {
-            problems.add(
-                Self.name, line: file.lineNumber,
-                "its derivation is not the one in \(DerivationCheck.name)")
+            file.report("its derivation is not the one in \(DerivationCheck.name)")
         }
     }
 

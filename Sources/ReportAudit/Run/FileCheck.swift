@@ -178,11 +178,9 @@ struct ListedContents: Sendable {
 
 /// Reads `plan.json` and `undo.json`: a head, one item a line, and in the last line the digest of
 /// all lines before it.
-struct SealedList {
-    /// Takes a problem and its line.
-    typealias Report = (_ line: Int, _ text: String) -> Void
-
+final class SealedList: RecordReader {
     private let lines: LineFile
+    private let report: (_ line: Int, _ text: String) -> Void
     private var hash = SHA256()
     /// The next line, read ahead because the last line is the seal.
     private var ahead: [UInt8]?
@@ -192,8 +190,14 @@ struct SealedList {
 
     /// Opens a file and reads its head.
     ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - report: Takes what is wrong with an item or with the seal, and its line.
     /// - Throws: When it cannot be read.
-    init(_ path: String) throws(UnreadableFile) {
+    init(
+        _ path: String, report: @escaping (_ line: Int, _ text: String) -> Void
+    ) throws(UnreadableFile) {
+        self.report = report
         lines = try LineFile(path)
         let first = try lines.next() ?? []
         hash.update(data: first + [0x0A])
@@ -204,11 +208,11 @@ struct SealedList {
     var lineNumber: Int { lines.lineNumber - 1 }
 
     /// The next item; `nil` at the end, after which the seal has been checked.
-    mutating func next(_ report: Report) throws(UnreadableFile) -> JSONRecord? {
+    func next() throws(UnreadableFile) -> JSONRecord? {
         while let line = ahead {
             ahead = try lines.next()
             guard ahead != nil else {
-                checkSeal(line, report)
+                checkSeal(line)
                 return nil
             }
             hash.update(data: line + [0x0A])
@@ -220,7 +224,7 @@ struct SealedList {
         return nil
     }
 
-    private func checkSeal(_ last: [UInt8], _ report: Report) {
+    private func checkSeal(_ last: [UInt8]) {
         let digest = hash.finalize().hexadecimal
         if !last.elementsEqual("],\"sha256\":\"\(digest)\"}".utf8) {
             report(
@@ -228,5 +232,75 @@ struct SealedList {
                 "the last line does not state the digest of the lines before it: the list was "
                     + "edited or cut")
         }
+    }
+}
+
+/// Reads the records of a file one by one.
+protocol RecordReader: AnyObject {
+    associatedtype Record
+
+    /// The line of the record that was returned last.
+    var lineNumber: Int { get }
+
+    func next() throws(UnreadableFile) -> Record?
+}
+
+/// A file that is read side by side with another one, whose order it has.
+///
+/// It is not read further where it ends too early or cannot be read. `FileCheck` reports a file that
+/// is missing.
+final class SideFile<Reader: RecordReader> {
+    private let name: String
+    private let problems: RunProblems
+    /// `nil` where the file cannot be read further.
+    private(set) var reader: Reader?
+
+    init(_ name: String, _ reader: Reader?, problems: RunProblems) {
+        self.name = name
+        self.reader = reader
+        self.problems = problems
+    }
+
+    /// Returns what is read; `nil` where the file cannot be read, which is reported.
+    func read<Value>(_ body: (Reader) throws(UnreadableFile) -> Value) -> Value? {
+        guard let reader else { return nil }
+        do throws(UnreadableFile) {
+            return try body(reader)
+        } catch {
+            problems.add(name, error.reason)
+            leave()
+            return nil
+        }
+    }
+
+    /// The next record; `nil` where there is none, which is reported.
+    ///
+    /// - Parameters:
+    ///   - line: The line of the other file that it belongs to.
+    ///   - list: The other file.
+    /// - Returns: The record.
+    func next(beside line: Int, of list: String) -> Reader.Record? {
+        let record = read { reader throws(UnreadableFile) in try reader.next() }
+        if case .some(.none) = record {
+            problems.add(name, "it ends before line \(line) of \(list)")
+            leave()
+        }
+        return record ?? nil
+    }
+
+    /// Reports a problem of the record that was read last.
+    func report(_ text: String, entry: Int64? = nil) {
+        problems.add(name, line: reader?.lineNumber, entry: entry, text)
+    }
+
+    /// Reads no further.
+    func leave() { reader = nil }
+
+    /// Checks that no record follows.
+    ///
+    /// - Parameter problem: What it is where one does.
+    func checkEnd(_ problem: String) {
+        let record = read { reader throws(UnreadableFile) in try reader.next() }
+        if case .some(.some) = record { report(problem) }
     }
 }

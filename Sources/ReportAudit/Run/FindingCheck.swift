@@ -15,20 +15,16 @@ struct FindingCheck {
     let evidence: FindingEvidenceCheck
     let problems: RunProblems
 
-    private final class Companions {
-        var csv: CSVRecords?
-        /// `nil` for partial runs, which leave out findings.
-        var notFound: CSVRecords?
-    }
-
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
-        let companions = Companions()
         var evidence = evidence
-        companions.csv = try? CSVRecords(folder + "/" + Self.csvName)
-        if !manifest.isPartial {
-            companions.notFound = try? CSVRecords(folder + "/" + Self.notFoundName)
-        }
+        let csv = SideFile(
+            Self.csvName, try? CSVRecords(folder + "/" + Self.csvName), problems: problems)
+        // A partial run leaves out findings.
+        let notFound = SideFile(
+            Self.notFoundName,
+            manifest.isPartial ? nil : try? CSVRecords(folder + "/" + Self.notFoundName),
+            problems: problems)
         let ahead = EvidenceAhead(
             of: folder + "/" + Self.name, evidence: evidence.evidence, apps: evidence.apps)
         while let line = try lines.next() {
@@ -54,56 +50,31 @@ struct FindingCheck {
             for problem in await evidence.problems(of: finding) {
                 problems.add(Self.name, line: lines.lineNumber, problem)
             }
-            check(finding, against: &companions.csv, Self.csvName, lines.lineNumber) { _ in true }
+            check(finding, lines.lineNumber, against: csv) { _ in true }
             if finding.text("kind") == "not_found" {
-                check(finding, against: &companions.notFound, Self.notFoundName, lines.lineNumber) {
-                    Self.key.contains($0)
-                }
+                check(finding, lines.lineNumber, against: notFound) { Self.key.contains($0) }
             }
         }
         counts.finishFindings()
-        checkEnd(&companions.csv, Self.csvName)
-        checkEnd(&companions.notFound, Self.notFoundName)
+        csv.checkEnd("it has more lines than \(Self.name) has findings")
+        notFound.checkEnd("it has more lines than \(Self.name) has findings")
     }
 
     /// Compares the next record of a CSV file with a finding.
     private func check(
-        _ finding: JSONRecord, against csv: inout CSVRecords?, _ name: String, _ line: Int,
+        _ finding: JSONRecord, _ line: Int, against csv: SideFile<CSVRecords>,
         columns: (String) -> Bool
     ) {
-        guard let file = csv else { return }
-        do throws(UnreadableFile) {
-            guard let record = try file.next() else {
-                problems.add(name, "it ends before line \(line) of \(Self.name)")
-                csv = nil
-                return
-            }
-            if let other = record.firstColumn(unlike: finding, among: columns) {
-                problems.add(
-                    name, line: file.lineNumber,
-                    "it differs from line \(line) of \(Self.name) in \(other)")
-            }
-        } catch {
-            problems.add(name, error.reason)
-            csv = nil
-        }
-    }
-
-    private func checkEnd(_ csv: inout CSVRecords?, _ name: String) {
-        do throws(UnreadableFile) {
-            if try csv?.next() != nil {
-                problems.add(
-                    name, line: csv?.lineNumber, "it has more lines than \(Self.name) has findings")
-            }
-        } catch {
-            problems.add(name, error.reason)
-        }
+        guard let record = csv.next(beside: line, of: Self.name),
+            let other = record.firstColumn(unlike: finding, among: columns)
+        else { return }
+        csv.report("it differs from line \(line) of \(Self.name) in \(other)")
     }
 }
 
 /// Checks `derivations.jsonl`, which has a line for each status that was written on Apple's
 /// statement, in the order of the corrections.
-final class DerivationCheck {
+struct DerivationCheck {
     static let name = "derivations.jsonl"
     /// The column of `corrections.csv` that repeats the sentence of a line.
     static let column = "derivation"
@@ -113,17 +84,15 @@ final class DerivationCheck {
         "original_transaction_id", "run_id",
     ]
 
-    private var lines: LineFile?
-    private let problems: RunProblems
+    private let lines: SideFile<LineFile>
 
     /// - Parameters:
     ///   - folder: The run's folder.
     ///   - isListed: Whether the manifest names the file; older reports have none.
     ///   - problems: Takes what is wrong.
     init(folder: String, isListed: Bool, problems: RunProblems) {
-        self.problems = problems
-        guard isListed else { return }
-        lines = try? LineFile(folder + "/" + Self.name)
+        lines = SideFile(
+            Self.name, isListed ? try? LineFile(folder + "/" + Self.name) : nil, problems: problems)
     }
 
     /// Checks the line of an entry, where the entry has one.
@@ -138,44 +107,22 @@ final class DerivationCheck {
         _ entry: JSONRecord, _ outcome: StatementCheck.Outcome, correctionLine: Int
     ) -> String? {
         guard let status = Self.status(of: entry) else { return "" }
-        guard let lines else { return nil }
-        do throws(UnreadableFile) {
-            guard let line = try lines.next() else {
-                problems.add(
-                    Self.name,
-                    "it ends before line \(correctionLine) of \(CorrectionCheck.name)")
-                self.lines = nil
-                return nil
-            }
-            guard let record = JSONRecord(line), record.isCanonical else {
-                problems.add(
-                    Self.name, line: lines.lineNumber, "it is not a derivation of a status")
-                return nil
-            }
-            if let problem = problem(of: record, entry, status, outcome) {
-                problems.add(
-                    Self.name, line: lines.lineNumber, entry: entry.integer("ledger_entry"),
-                    problem)
-            }
-            return record.text(Self.column)
-        } catch {
-            problems.add(Self.name, error.reason)
-            self.lines = nil
+        guard let line = lines.next(beside: correctionLine, of: CorrectionCheck.name) else {
             return nil
         }
+        guard let record = JSONRecord(line), record.isCanonical else {
+            lines.report("it is not a derivation of a status")
+            return nil
+        }
+        if let problem = problem(of: record, entry, status, outcome) {
+            lines.report(problem, entry: entry.integer("ledger_entry"))
+        }
+        return record.text(Self.column)
     }
 
     /// Checks that the file ends with the corrections.
     func checkEnd() {
-        do throws(UnreadableFile) {
-            if try lines?.next() != nil {
-                problems.add(
-                    Self.name, line: lines?.lineNumber,
-                    "it has more lines than \(CorrectionCheck.name) has statuses")
-            }
-        } catch {
-            problems.add(Self.name, error.reason)
-        }
+        lines.checkEnd("it has more lines than \(CorrectionCheck.name) has statuses")
     }
 
     /// The status that an entry writes on Apple's statement.
@@ -239,7 +186,9 @@ struct PlanCheck {
     let problems: RunProblems
 
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
-        var list = try SealedList(folder + "/" + Self.name)
+        let list = try SealedList(folder + "/" + Self.name) {
+            problems.add(Self.name, line: $0, $1)
+        }
         if let head = list.head {
             let isOwn = !head.states("planned_by") || problems.isOfRun(head, "planned_by")
             for name in Self.shared + (isOwn ? Self.ofOwnPlan : [])
@@ -252,7 +201,7 @@ struct PlanCheck {
         var identity = SHA256()
         identity.update(line: list.head?.text { !Self.ofFile.contains($0) } ?? "")
         let ahead = statements.ahead(of: folder + "/" + Self.name)
-        while let item = try list.next({ problems.add(Self.name, line: $0, $1) }) {
+        while let item = try list.next() {
             await ahead.reach(line: list.lineNumber)
             identity.update(line: item.text { $0 != "fate" })
             counts.take(planned: item)
