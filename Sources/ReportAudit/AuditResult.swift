@@ -1,3 +1,5 @@
+import AppStoreServerAPI
+
 /// The result of auditing one run's folder.
 package struct RunAudit: Hashable, Sendable {
     /// The folder's path below the report folder, or its name where it is audited alone.
@@ -34,7 +36,8 @@ package struct RunAudit: Hashable, Sendable {
 package struct EvidenceRoot: Hashable, Comparable, Sendable {
     /// SHA-256 of its DER form in lowercase hexadecimal.
     package var fingerprint: String
-    package var isApple: Bool
+
+    package var isApple: Bool { fingerprint == AppleCertificates.rootG3Fingerprint }
 
     package static func < (left: EvidenceRoot, right: EvidenceRoot) -> Bool {
         left.fingerprint < right.fingerprint

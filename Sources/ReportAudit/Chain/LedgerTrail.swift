@@ -55,8 +55,8 @@ struct LedgerTrail {
     private var shown = Shown()
     /// The entries shown at each declared break so far: a newer backup brings lost entries back.
     private var abandoned: [Shown] = []
-    /// The control totals of the runs so far at their ends.
-    var counted = CountedTrail()
+    /// The control totals of the runs so far at their ends, by run id.
+    var counted: [String: CountedApps] = [:]
     /// Declared breaks that have not been reached.
     private(set) var declared: [DeclaredBreak]
     /// Losses of entries that no one declared.

@@ -30,7 +30,7 @@ struct ReportFolderAudit {
             let auditor = RunAuditor(
                 path: directory + "/" + folder, folder: folder, progress: progress)
             if let manifest = auditor.manifest {
-                readable.append(RunChain.Link(folder: folder, manifest: manifest))
+                readable.append((folder, manifest))
             } else {
                 broken.append(auditor)
             }
@@ -319,11 +319,11 @@ struct ReportFolderAudit {
 struct IndexFile {
     static let name = "index.csv"
     /// Columns that the manifest has under another name or inside an object.
-    private static let places: [String: [String]] = [
-        "exit_status": ["outcome", "exit_status"], "outcome": ["outcome", "name"],
-        "in_scope": ["totals", "in_scope"], "matched": ["totals", "matched"],
-        "discrepant": ["totals", "discrepant"], "undecided": ["totals", "undecided"],
-        "excluded": ["totals", "excluded"],
+    private static let places: [String: (object: String, member: String)] = [
+        "exit_status": ("outcome", "exit_status"), "outcome": ("outcome", "name"),
+        "in_scope": ("totals", "in_scope"), "matched": ("totals", "matched"),
+        "discrepant": ("totals", "discrepant"), "undecided": ("totals", "undecided"),
+        "excluded": ("totals", "excluded"),
     ]
     /// Columns that are not in the manifest.
     private static let own: Set<String> = ["folder", "manifest_sha256"]
@@ -370,7 +370,12 @@ struct IndexFile {
             guard !own.contains(column), required.contains(column) else { return false }
             let said = line.fields[column] ?? ""
             guard column != "scope" else { return !says(said, scope: manifest.record["scope"]) }
-            let value = value(at: places[column] ?? [column], in: manifest.record)
+            let value =
+                if let place = places[column] {
+                    manifest.record.record(place.object)?[place.member]
+                } else {
+                    manifest.record[column]
+                }
             return !CSVField.agrees(said, with: value)
         }
     }
@@ -381,12 +386,6 @@ struct IndexFile {
         let text = scope.elements.compactMap(\.text).joined(separator: "; ")
         return CSVField.agrees(field, withText: text)
     }
-
-    private static func value(at place: [String], in record: JSONRecord) -> JSONValue? {
-        guard let first = place.first, let value = record[first] else { return nil }
-        guard place.count > 1 else { return value }
-        return JSONRecord(value).flatMap { self.value(at: Array(place.dropFirst()), in: $0) }
-    }
 }
 
 /// The runs of a report folder, in the order of their chain.
@@ -394,10 +393,7 @@ struct IndexFile {
 /// Every manifest states the digest of the previous one, so a run that was deleted, replaced,
 /// inserted or moved breaks the chain at its place.
 struct RunChain {
-    struct Link {
-        let folder: String
-        let manifest: ManifestRecord
-    }
+    typealias Link = (folder: String, manifest: ManifestRecord)
 
     /// From the oldest to the newest.
     private(set) var links: [Link] = []

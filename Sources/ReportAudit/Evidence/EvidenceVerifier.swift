@@ -113,9 +113,7 @@ final class EvidenceVerifier {
             if isRehearsal == true {
                 rehearsalRoots.insert(root)
             } else {
-                roots.insert(
-                    EvidenceRoot(
-                        fingerprint: root, isApple: root == AppleCertificates.rootG3Fingerprint))
+                roots.insert(EvidenceRoot(fingerprint: root))
             }
         }
         return statement
@@ -124,23 +122,16 @@ final class EvidenceVerifier {
     private func verify(
         _ jws: [UInt8], _ signed: SignedDataVerifier
     ) async throws(VerificationFailure) -> EvidenceStatement {
-        switch Self.form(of: jws) {
-        case .transaction: .transaction(try await signed.signedTransaction(jws[...]))
-        case .renewal: .renewal(try await signed.signedRenewal(jws[...]))
-        case .notification:
-            .notification(try await signed.recordedNotification(jws[...], sendAttempts: []))
+        // Nothing but its kind is read from a payload before its signature is verified.
+        let payload = Self.payload(of: jws)
+        if payload?["notificationUUID"] != nil {
+            return .notification(
+                try await signed.recordedNotification(jws[...], sendAttempts: []))
         }
-    }
-
-    private enum Form {
-        case transaction, renewal, notification
-    }
-
-    /// The kind of payload; nothing else is read from a payload before its signature is verified.
-    private static func form(of jws: [UInt8]) -> Form {
-        guard let payload = payload(of: jws) else { return .transaction }
-        if payload["notificationUUID"] != nil { return .notification }
-        return payload["transactionId"] == nil ? .renewal : .transaction
+        if let payload, payload["transactionId"] == nil {
+            return .renewal(try await signed.signedRenewal(jws[...]))
+        }
+        return .transaction(try await signed.signedTransaction(jws[...]))
     }
 
     /// The members of a payload, whether its signature holds or not.
@@ -176,20 +167,11 @@ final class EvidenceFile {
     /// More than the lines that are read ahead name.
     private static let keptStatements = 1 << 15
 
-    private let lines: EvidenceLines
+    let lines: EvidenceLines
     private let verifier: EvidenceVerifier
     /// Is told of each line whose evidence is looked up ahead.
     fileprivate let progress: AuditProgress
     private var statements: [String: EvidenceStatement] = [:]
-
-    /// The facts about a file that was checked.
-    struct Checked: Sendable {
-        var tombstones = 0
-        /// Tombstones that are dated after the run had ended.
-        var datedLater = 0
-        /// Where lines are; `nil` where they are not in order.
-        var guide: DigestGuide? = DigestGuide()
-    }
 
     init(
         folder: String, guide: DigestGuide?, verifier: EvidenceVerifier,
@@ -203,13 +185,16 @@ final class EvidenceFile {
     /// Checks that each line is a payload with its digest, or a tombstone, in order; reports
     /// problems.
     ///
-    /// - Returns: The number of tombstones, and where lines are.
+    /// - Returns: The number of tombstones, how many of them are dated after the run had ended, and
+    ///   where lines are; `nil` where they are not in order.
     static func check(
         folder: String, endOfRun: Timestamp?, _ report: (_ line: Int, _ text: String) -> Void
-    ) throws(UnreadableFile) -> Checked {
+    ) throws(UnreadableFile) -> (tombstones: Int, datedLater: Int, guide: DigestGuide?) {
         let file = try LineFile(folder + "/" + name)
         var previous = ""
-        var checked = Checked()
+        var tombstones = 0
+        var datedLater = 0
+        var guide: DigestGuide? = DigestGuide()
         while let line = try file.next() {
             guard let record = JSONRecord(line), let digest = record.text("sha256"),
                 digest.isDigest, record.isCanonical,
@@ -217,12 +202,12 @@ final class EvidenceFile {
                 record["jws"]?.textBytes != nil || EvidenceLines.erasure(of: record) != nil
             else {
                 report(file.lineNumber, "it is not a payload with its digest")
-                checked.guide = nil
+                guide = nil
                 continue
             }
             if let erased = EvidenceLines.erasure(of: record) {
-                checked.tombstones += 1
-                if let endOfRun, erased > endOfRun { checked.datedLater += 1 }
+                tombstones += 1
+                if let endOfRun, erased > endOfRun { datedLater += 1 }
             }
             if let jws = record["jws"]?.textBytes,
                 !SHA256.hash(data: jws).hexadecimal.isSame(as: digest)
@@ -231,17 +216,12 @@ final class EvidenceFile {
             }
             if digest <= previous {
                 report(file.lineNumber, "the digest \(digest) is not in order, or is listed twice")
-                checked.guide = nil
+                guide = nil
             }
             previous = digest
-            checked.guide?.note(digest, start: file.lineStart)
+            guide?.note(digest, start: file.lineStart)
         }
-        return checked
-    }
-
-    /// When a payload was erased; `nil` when it was not, or was never there.
-    func erasure(of digest: String) throws(UnreadableFile) -> Timestamp? {
-        try lines.erasure(of: digest)
+        return (tombstones, datedLater, guide)
     }
 
     /// The verified statement with a digest, or that it was erased.
@@ -252,8 +232,8 @@ final class EvidenceFile {
     ) async throws(UnreadableFile) -> EvidenceStatement {
         let name = "\(digest) \(app.identity.environment.rawValue) \(app.identity.bundleID)"
         if let known = statements[name] { return known }
-        guard let jws = try payload(digest) else {
-            if try erasure(of: digest) != nil { return .erased }
+        guard let jws = try lines.payload(digest) else {
+            if try lines.erasure(of: digest) != nil { return .erased }
             throw UnreadableFile("the evidence \(digest) is not in \(Self.name)")
         }
         let statement: EvidenceStatement
@@ -265,11 +245,6 @@ final class EvidenceFile {
         if statements.count >= Self.keptStatements { statements.removeAll() }
         statements[name] = statement
         return statement
-    }
-
-    /// The payload of a digest as received; `nil` when it is not there.
-    func payload(_ digest: String) throws(UnreadableFile) -> [UInt8]? {
-        try lines.payload(digest)
     }
 
     /// Verifies payloads in the order of the file, and keeps their statements in place of others.

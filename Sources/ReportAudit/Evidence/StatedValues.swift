@@ -47,9 +47,7 @@ struct StatedValues {
     func ownSeats(of column: String) -> Int64 {
         guard let seats = transaction.seats else { return 0 }
         if column == "quantity" { return seats.quantity }
-        let isWholly =
-            transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
-        return isWholly ? seats.quantity : seats.revoked
+        return isWhollyRevoked ? seats.quantity : seats.revoked
     }
 
     /// One seat says nothing where the transaction has none: the subscription is not a group's.
@@ -134,7 +132,7 @@ struct StatedValues {
         }
     }
 
-    private var isWhollyRevoked: Bool {
+    var isWhollyRevoked: Bool {
         transaction.revocationDate != nil && transaction.revocationType != "REFUND_PRORATED"
     }
 
@@ -206,11 +204,7 @@ struct StatedStatus {
         let signed = max(transaction.signedDate, renewal.signedDate)
         func continues(_ end: Timestamp?) -> Bool { end.map { signed < $0 } ?? false }
         let rules: [(holds: Bool, status: Int64, reason: String)] = [
-            (
-                transaction.revocationDate != nil
-                    && transaction.revocationType != "REFUND_PRORATED",
-                5, "revocationDate is stated"
-            ),
+            (values.isWhollyRevoked, 5, "revocationDate is stated"),
             (
                 continues(renewal.gracePeriodExpiresDate), 4,
                 "gracePeriodExpiresDate is after signedDate"

@@ -18,12 +18,6 @@ struct StatementCheck {
         var values: StatedValues?
     }
 
-    /// The evidence of a correction.
-    private enum Statements {
-        case values(StatedValues)
-        case erased
-    }
-
     /// Loads the evidence of a list of corrections before they are checked.
     func ahead(of path: String) -> EvidenceAhead {
         EvidenceAhead(of: path, evidence: evidence, apps: apps)
@@ -47,11 +41,10 @@ struct StatementCheck {
             return Outcome(problems: [KnownApps.problem])
         }
         do throws(UnreadableFile) {
-            switch try await statements(of: entry, app) {
-            case .values(let values): return Outcome(problems: holding(values), values: values)
-            case .erased:
+            guard let values = try await values(of: entry, app) else {
                 return Outcome(problems: problemsOfErased(entry), restsOnErased: true)
             }
+            return Outcome(problems: holding(values), values: values)
         } catch {
             return Outcome(problems: [error.reason])
         }
@@ -71,9 +64,10 @@ struct StatementCheck {
         return ["it was written after its evidence had been erased"]
     }
 
-    private func statements(
+    /// The values of a correction's evidence; `nil` where a part of it was erased.
+    private func values(
         of entry: JSONRecord, _ app: ManifestRecord.App
-    ) async throws(UnreadableFile) -> Statements {
+    ) async throws(UnreadableFile) -> StatedValues? {
         guard let digest = entry.text("evidence"), digest.isDigest else {
             throw UnreadableFile("it names no evidence")
         }
@@ -91,14 +85,15 @@ struct StatementCheck {
                 throw UnreadableFile(
                     "it names a renewal info, which no period and no purchase rests on")
             }
-            return Self.statements(transaction, nil)
+            return transaction.map { StatedValues(transaction: $0, renewal: nil) }
         }
         guard let digest = entry.text("evidence_renewal"), digest.isDigest else {
             throw UnreadableFile("it names no evidence_renewal")
         }
         switch try await evidence.statement(of: digest, for: app) {
-        case .renewal(let renewal): return Self.statements(transaction, renewal)
-        case .erased: return .erased
+        case .renewal(let renewal):
+            return transaction.map { StatedValues(transaction: $0, renewal: renewal) }
+        case .erased: return nil
         default:
             throw UnreadableFile(
                 "the evidence \(digest) is not a renewal info of "
@@ -109,12 +104,6 @@ struct StatementCheck {
     /// Whether the row is one transaction: a period or a one-time purchase.
     private static func isTransaction(_ entry: JSONRecord) -> Bool {
         entry.text("table") == "transactions" || entry.text("table") == "purchases"
-    }
-
-    private static func statements(
-        _ transaction: SignedTransaction?, _ renewal: SignedRenewal?
-    ) -> Statements {
-        transaction.map { .values(StatedValues(transaction: $0, renewal: renewal)) } ?? .erased
     }
 
     private func problems(of entry: JSONRecord, _ values: StatedValues) -> [String] {
@@ -231,13 +220,7 @@ struct FindingEvidenceCheck {
     let evidence: EvidenceFile
     /// The newest finding so far that doubts Apple's status of a row; findings of one row are
     /// adjacent, `contradiction` before `missing_locally`.
-    private var doubted: [String?] = []
-
-    init(manifest: ManifestRecord, apps: KnownApps, evidence: EvidenceFile) {
-        self.manifest = manifest
-        self.apps = apps
-        self.evidence = evidence
-    }
+    private(set) var doubted: [String?] = []
 
     /// The problems of the next finding.
     mutating func problems(of finding: JSONRecord) async -> [String] {
@@ -286,8 +269,8 @@ struct FindingEvidenceCheck {
         do throws(UnreadableFile) {
             // Findings of this kind say that the payload does not verify.
             if kind == "verification_failed" {
-                if try evidence.payload(digest) != nil { return [] }
-                if try evidence.erasure(of: digest) != nil { return [] }
+                if try evidence.lines.payload(digest) != nil { return [] }
+                if try evidence.lines.erasure(of: digest) != nil { return [] }
                 return ["the evidence \(digest) is not in \(EvidenceFile.name)"]
             }
             let isAboutOthers = Self.aboutOthers.contains(kind)
@@ -301,7 +284,7 @@ struct FindingEvidenceCheck {
                 return ["the evidence \(digest) is of another app"]
             }
             var problems = problems(of: finding, kind: kind, statement)
-            if kind == "unknown_value", let payload = try evidence.payload(digest) {
+            if kind == "unknown_value", let payload = try evidence.lines.payload(digest) {
                 problems += Self.unknownProblems(
                     of: finding, EvidenceVerifier.payload(of: payload))
             }
@@ -368,22 +351,22 @@ struct FindingEvidenceCheck {
         of finding: JSONRecord, kind: String, _ statement: EvidenceStatement
     ) -> [String] {
         let id = finding.text("original_transaction_id")
-        let names: [String?]
+        let named: String?
         switch statement {
         case .foreign, .erased: return []
-        case .notification(let notification): names = [notification.originalTransactionID]
-        case .renewal(let renewal): names = [renewal.originalTransactionID]
+        case .notification(let notification): named = notification.originalTransactionID
+        case .renewal(let renewal): named = renewal.originalTransactionID
         case .transaction(let transaction):
             switch kind {
-            case "migrated": names = [transaction.previousOriginalTransactionID]
-            case "invalid_id": names = [transaction.transactionID]
-            default: names = [transaction.originalTransactionID]
+            case "migrated": named = transaction.previousOriginalTransactionID
+            case "invalid_id": named = transaction.transactionID
+            default: named = transaction.originalTransactionID
             }
         }
         var problems: [String] = []
-        if !names.contains(where: { $0 == nil ? id == nil : $0?.isSame(as: id) == true }) {
+        if !(named.map { $0.isSame(as: id) } ?? (id == nil)) {
             problems.append(
-                "its evidence is about \(names.compactMap(\.self).first ?? "no subscription"), "
+                "its evidence is about \(named ?? "no subscription"), "
                     + "not about \(id ?? "no subscription")")
         }
         if let stated = Self.appleValue(of: kind, finding.text("field"), in: statement),

@@ -78,11 +78,7 @@ struct FileSeal: Hashable {
             let chunk = try content.read(upTo: chunkBytes, at: offset)
             guard !chunk.isEmpty else { break }
             offset += chunk.count
-            var start = 0
-            while let end = chunk.firstLineFeed(from: start) {
-                seal.lines += 1
-                start = end + 1
-            }
+            seal.lines += chunk.lineFeeds
         }
         return seal
     }
@@ -96,11 +92,7 @@ struct FileSeal: Hashable {
             if chunk.isEmpty { break }
             hash.update(data: chunk)
             seal.bytes += chunk.count
-            var start = 0
-            while let end = chunk.firstLineFeed(from: start) {
-                seal.lines += 1
-                start = end + 1
-            }
+            seal.lines += chunk.lineFeeds
         }
         seal.sha256 = hash.finalize().hexadecimal
         return seal

@@ -188,6 +188,16 @@ extension [UInt8] {
             return unsafe UnsafeRawPointer(found) - base
         }
     }
+
+    var lineFeeds: Int {
+        var count = 0
+        var start = 0
+        while let end = firstLineFeed(from: start) {
+            count += 1
+            start = end + 1
+        }
+        return count
+    }
 }
 
 /// A file whose lines are sorted by a key: binary search in constant memory.

@@ -84,7 +84,7 @@ package struct ReportedLedger {
                 guard Folder.entry(at: directory + "/" + folder) == .folder else { continue }
                 let path = directory + "/" + folder + "/" + FileCheck.manifest
                 guard let manifest = try? ManifestRecord(ofFileAt: path) else { continue }
-                links.append(RunChain.Link(folder: folder, manifest: manifest))
+                links.append((folder, manifest))
             }
         }
         return RunChain(links, index: nil).links

@@ -5,6 +5,9 @@ import JSONWebSignature
 /// Only what is not zero is in it, so that equal counts are equal.
 typealias ControlNumbers = [String: Int64]
 
+/// The counts of each app at the end of a run, by bundle id and environment.
+typealias CountedApps = [[String]: ControlNumbers]
+
 /// Checks the control totals of a summary.
 ///
 /// Whether each count comes to the next, and whether they are what the other files say. Reports of
@@ -14,17 +17,17 @@ struct ControlCheck {
 
     /// The changes of the run's own lines of `corrections.jsonl`, by app.
     let corrected: CorrectedTotals
-    /// The counts at the end of the runs before.
-    let earlier: CountedTrail
+    /// The counts at the end of the runs before, by run id.
+    let earlier: [String: CountedApps]
     let report: (_ text: String) -> Void
 
     /// Checks a summary.
     ///
     /// - Parameter summary: The whole file.
     /// - Returns: What was counted at the end, by app, for the runs behind this one.
-    func check(_ summary: JSONRecord) -> [[String]: ControlNumbers] {
+    func check(_ summary: JSONRecord) -> CountedApps {
         guard summary.states(Self.name) else { return [:] }
-        var ended: [[String]: ControlNumbers] = [:]
+        var ended: CountedApps = [:]
         var judged: Int64 = 0
         for element in summary[Self.name]?.elements ?? [] {
             guard let app = JSONRecord(element), let bundle = app.text("app"),
@@ -102,7 +105,7 @@ struct ControlCheck {
     private func checkPrevious(_ app: JSONRecord, _ key: [String], _ previous: ControlNumbers) {
         // Apps that are counted as one may have been counted each by itself before.
         guard key != ["", ""], let runID = app.text("previous_run_id"),
-            let counted = earlier.ended(runID)?[key]
+            let counted = earlier[runID]?[key]
         else { return }
         if counted != previous {
             report(
@@ -179,8 +182,7 @@ struct ControlCheck {
 /// The changes of the control totals by the corrections of a run, from the lines of
 /// `corrections.jsonl`.
 struct CorrectedTotals {
-    /// By app, as bundle id and environment.
-    private(set) var numbers: [[String]: ControlNumbers] = [:]
+    private(set) var numbers: CountedApps = [:]
     /// Whether a period's price or currency was changed and the other left: that one is in the row.
     private(set) var leavesPricesOpen = false
     /// Whether a sum came near the end of what 64 bits hold, where the order of adding up counts.
@@ -244,16 +246,5 @@ struct CorrectedTotals {
             currency.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
         else { return "none" }
         return currency
-    }
-}
-
-/// The control totals of earlier runs at their ends.
-struct CountedTrail {
-    private var counts: [String: [[String]: ControlNumbers]] = [:]
-
-    func ended(_ runID: String) -> [[String]: ControlNumbers]? { counts[runID] }
-
-    mutating func add(_ count: [[String]: ControlNumbers], endOf runID: String) {
-        if !count.isEmpty { counts[runID] = count }
     }
 }

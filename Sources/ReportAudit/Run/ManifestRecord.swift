@@ -24,7 +24,8 @@ struct ManifestRecord {
     /// Entries of the ledger that declare breaks of it.
     let declarations: [JSONRecord]
     let apps: [App]
-    let roots: [Root]
+    /// The trusted roots, with the certificate of each as PEM; Apple's own is not repeated.
+    let roots: [(fingerprint: String, certificate: String?)]
 
     struct App {
         let identity: AppIdentity
@@ -34,12 +35,6 @@ struct ManifestRecord {
             identity.bundleID.isSame(as: bundleID)
                 && identity.environment.rawValue.isSame(as: environment)
         }
-    }
-
-    struct Root {
-        let fingerprint: String
-        /// PEM; Apple's own certificate is not repeated.
-        let certificate: String?
     }
 
     /// Whether every root is Apple's, so that the run was not a rehearsal.
@@ -147,8 +142,10 @@ struct ManifestRecord {
         return apps
     }
 
-    private static func roots(of record: JSONRecord) throws(UnreadableFile) -> [Root] {
-        var roots: [Root] = []
+    private static func roots(
+        of record: JSONRecord
+    ) throws(UnreadableFile) -> [(fingerprint: String, certificate: String?)] {
+        var roots: [(fingerprint: String, certificate: String?)] = []
         for entry in record["trusted_roots"]?.elements ?? [] {
             guard let root = JSONRecord(entry), let fingerprint = root.text("fingerprint"),
                 fingerprint.isDigest
@@ -163,7 +160,7 @@ struct ManifestRecord {
                 throw UnreadableFile(
                     "the certificate of its root \(fingerprint) has another fingerprint")
             }
-            roots.append(Root(fingerprint: fingerprint, certificate: certificate))
+            roots.append((fingerprint, certificate))
         }
         return roots
     }

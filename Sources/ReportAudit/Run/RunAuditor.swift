@@ -130,10 +130,10 @@ struct RunAuditor {
         counts.corrections = audit.corrections
         counts.corrected = changed
         audit.findings = counts.findings
-        trail.counted.add(
-            SummaryCheck(manifest: manifest, counts: counts, earlier: trail.counted) {
-                problems.add($0, $1)
-            }.check(folder: path), endOf: manifest.runID)
+        let counted = SummaryCheck(manifest: manifest, counts: counts, earlier: trail.counted) {
+            problems.add($0, $1)
+        }.check(folder: path)
+        if !counted.isEmpty { trail.counted[manifest.runID] = counted }
         audit.roots = verifier.roots.union(lists.roots)
         // A root that only the manifest names proves nothing.
         let rehearsalRoots = verifier.rehearsalRoots.union(lists.rehearsalRoots)
@@ -292,15 +292,10 @@ struct PeriodPrices {
         let currency: String
     }
 
-    private struct Price {
-        var rank: Int
-        var amount: Int64
-    }
-
     private static let severities = ["info", "low", "medium", "high", "critical"]
 
     private var subscription: [String?] = []
-    private var periods: [Period: Price] = [:]
+    private var periods: [Period: (rank: Int, amount: Int64)] = [:]
 
     /// Adds a finding's amount; returns the amounts that are now final, by direction and currency.
     mutating func take(_ finding: JSONRecord) -> [(name: String, amount: Int64)] {
@@ -321,7 +316,7 @@ struct PeriodPrices {
         let rank = Self.severities.firstIndex(of: finding.text("severity") ?? "") ?? -1
         // Sorted by kind and field: of equally severe ones the first counts.
         if periods[period].map({ rank > $0.rank }) ?? true {
-            periods[period] = Price(rank: rank, amount: amount)
+            periods[period] = (rank, amount)
         }
         return done
     }

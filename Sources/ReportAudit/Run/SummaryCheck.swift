@@ -12,14 +12,15 @@ struct SummaryCheck {
 
     let manifest: ManifestRecord
     let counts: RunCounts
-    let earlier: CountedTrail
+    /// The control totals of the runs before at their ends, by run id.
+    let earlier: [String: CountedApps]
     let report: (_ file: String, _ text: String) -> Void
 
     /// Checks the summary in a folder.
     ///
     /// - Parameter folder: The run's.
     /// - Returns: What the run counted at its end, by app.
-    func check(folder: String) -> [[String]: ControlNumbers] {
+    func check(folder: String) -> CountedApps {
         let bytes: [UInt8]
         do throws(UnreadableFile) {
             bytes = try PlainFile.contents(of: folder + "/" + Self.name, limit: Self.limitBytes)
