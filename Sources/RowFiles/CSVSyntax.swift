@@ -25,7 +25,7 @@ struct CSVSyntax {
 
     /// Reads the header; the columns may be in any order, each once.
     init(
-        header buffer: inout RecordBuffer, required: [Int], isForeign: Bool = false
+        header buffer: inout RecordBuffer, required: [Int], isForeign: Bool
     ) throws(RowFileError) {
         self.isForeign = isForeign
         if isForeign { separator = try Self.firstSeparator(&buffer) }
@@ -57,7 +57,8 @@ struct CSVSyntax {
         }
         unknownColumns = unknown
         guard unknown.isEmpty || isForeign else {
-            throw refuse(ColumnSuggestion.unknown(unknown, among: buffer.columnNames))
+            throw refuse(
+                ColumnMapping.unknown(unknown, among: buffer.columnNames, called: "column"))
         }
         for (index, name) in names.enumerated() {
             switch buffer.mapping.meaning(of: name, among: buffer.columnNames) {
@@ -388,5 +389,28 @@ package struct ColumnMapping: Hashable, Sendable {
             for: absent, among: names.filter { !self.names($0) })
         return "has no \(what) \(BadField.quoted(absent.utf8)), which --map or --ignore names"
             + (nearest.map { "; did you mean \(BadField.quoted($0.utf8))?" } ?? "")
+    }
+}
+
+/// Suggestions for a column that does not exist.
+extension ColumnMapping {
+    private static let options = "(--map COLUMN=OURS maps a column, --ignore COLUMN leaves it out)"
+
+    /// Returns the text about unknown names, all of them, so that a person need not try one after
+    /// the other.
+    static func unknown(
+        _ unknown: [String], among names: [String], called what: String
+    ) -> String {
+        let suggestions = unknown.map { NearestName.suggestion(for: $0, among: names) }
+        let named = zip(unknown, suggestions).map { name, nearest in
+            BadField.quoted(name.utf8) + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
+        }
+        let lacksOne = suggestions.contains { $0 == nil }
+        let known = lacksOne ? "; trueup knows \(names.joined(separator: ", "))" : ""
+        guard unknown.count > 1 else {
+            return "unknown \(what) " + (named.first ?? "") + "\(known) \(options)"
+        }
+        return "\(unknown.count) unknown \(what)s: " + named.joined(separator: ", ")
+            + "\(known) \(options)"
     }
 }

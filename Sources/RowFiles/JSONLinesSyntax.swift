@@ -50,7 +50,7 @@ struct JSONLinesSyntax {
 
     private mutating func reason(ofUnknown names: [String], among columns: [String]) -> String {
         if let lastMessage, lastMessage.names == names { return lastMessage.reason }
-        let reason = ColumnSuggestion.unknown(names, among: columns, called: "key")
+        let reason = ColumnMapping.unknown(names, among: columns, called: "key")
         lastMessage = (names, reason)
         return reason
     }
@@ -90,8 +90,8 @@ struct JSONLinesSyntax {
 }
 
 /// The escapes of a JSON text (RFC 8259, section 7).
-enum JSONEscapes {
-    static func decoded(_ content: ArraySlice<UInt8>) throws(BadField) -> [UInt8] {
+extension RecordBuffer {
+    static func unescaped(_ content: ArraySlice<UInt8>) throws(BadField) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(content.count)
         var index = content.startIndex
@@ -102,7 +102,7 @@ enum JSONEscapes {
                 result.append(byte)
                 continue
             }
-            guard index < content.endIndex else { throw unknown }
+            guard index < content.endIndex else { throw unknownEscape }
             let escape = content[index]
             index += 1
             if escape == UInt8(ascii: "u") {
@@ -114,7 +114,9 @@ enum JSONEscapes {
         return result
     }
 
-    private static var unknown: BadField { BadField("is not JSON: an unknown escape in a text") }
+    private static var unknownEscape: BadField {
+        BadField("is not JSON: an unknown escape in a text")
+    }
 
     private static func simple(_ escape: UInt8) throws(BadField) -> UInt8 {
         switch escape {
@@ -124,7 +126,7 @@ enum JSONEscapes {
         case UInt8(ascii: "n"): return 0x0A
         case UInt8(ascii: "r"): return 0x0D
         case UInt8(ascii: "t"): return 0x09
-        default: throw unknown
+        default: throw unknownEscape
         }
     }
 
@@ -149,10 +151,12 @@ enum JSONEscapes {
     private static func hexadecimal(
         _ content: ArraySlice<UInt8>, _ index: inout Int
     ) throws(BadField) -> UInt32 {
-        guard content.endIndex - index >= 4 else { throw unknown }
+        guard content.endIndex - index >= 4 else { throw unknownEscape }
         var value: UInt32 = 0
         for byte in content[index..<index + 4] {
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw unknown }
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+                throw unknownEscape
+            }
             value = value << 4 | UInt32(digit)
         }
         index += 4

@@ -14,13 +14,12 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
     package init(
         subscriptionsAt path: String, apps: [AppIdentity], mapping: ColumnMapping = ColumnMapping()
     ) throws(RowFileError) {
-        let resolution = AppResolution(apps: apps)
         let columns = SubscriptionField.allCases.map(\.definition)
         try self.init(
             path: path, required: [.originalTransactionID], mapping: mapping
         ) { record throws(BadField) in
             let id = try record.requiredID(SubscriptionField.originalTransactionID)
-            let app = try resolution.resolve(
+            let app = try apps.resolve(
                 bundleID: try record.text(SubscriptionField.bundleID),
                 environment: try record.text(SubscriptionField.environment))
             var row = LocalSubscription(
@@ -48,7 +47,6 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
         transactionsAt path: String, of table: TransactionTable = .periods, apps: [AppIdentity],
         mapping: ColumnMapping = ColumnMapping()
     ) throws(RowFileError) {
-        let resolution = AppResolution(apps: apps)
         let columns = table.fields.map(\.definition)
         try self.init(
             path: path, fields: table.fields,
@@ -62,7 +60,7 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
             guard let original = named ?? (table == .purchases ? id : nil) else {
                 throw BadField("original_transaction_id is empty")
             }
-            let app = try resolution.resolve(
+            let app = try apps.resolve(
                 bundleID: try record.text(TransactionField.bundleID),
                 environment: try record.text(TransactionField.environment))
             var row = LocalTransaction(

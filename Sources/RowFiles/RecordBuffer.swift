@@ -26,8 +26,8 @@ struct RecordBuffer: ~Copyable {
     let maximumRecordBytes: Int
 
     init(
-        file: consuming InputFile, columnNames: [String],
-        mapping: ColumnMapping = ColumnMapping(), maximumRecordBytes: Int = usualRecordBytes
+        file: consuming InputFile, columnNames: [String], mapping: ColumnMapping,
+        maximumRecordBytes: Int
     ) throws(RowFileError) {
         self.file = file
         self.columnNames = columnNames
@@ -273,29 +273,6 @@ extension RecordBuffer {
     }
 }
 
-/// Suggestions for a column that does not exist.
-enum ColumnSuggestion {
-    private static let options = "(--map COLUMN=OURS maps a column, --ignore COLUMN leaves it out)"
-
-    /// Returns the text about unknown names, all of them, so that a person need not try one after
-    /// the other.
-    static func unknown(
-        _ unknown: [String], among names: [String], called what: String = "column"
-    ) -> String {
-        let suggestions = unknown.map { NearestName.suggestion(for: $0, among: names) }
-        let named = zip(unknown, suggestions).map { name, nearest in
-            BadField.quoted(name.utf8) + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
-        }
-        let lacksOne = suggestions.contains { $0 == nil }
-        let known = lacksOne ? "; trueup knows \(names.joined(separator: ", "))" : ""
-        guard unknown.count > 1 else {
-            return "unknown \(what) " + (named.first ?? "") + "\(known) \(options)"
-        }
-        return "\(unknown.count) unknown \(what)s: " + named.joined(separator: ", ")
-            + "\(known) \(options)"
-    }
-}
-
 /// Reading a field as the value that its column needs; an absent or empty one is `nil`.
 extension RecordBuffer {
     /// The bytes of a field as they are in the file.
@@ -308,9 +285,16 @@ extension RecordBuffer {
         let content = content(of: field)
         switch field.form {
         case .doubledQuotes: return Self.undoubled(content)[...]
-        case .escaped: return try JSONEscapes.decoded(content)[...]
+        case .escaped: return try Self.unescaped(content)[...]
         default: return content
         }
+    }
+
+    /// The bytes of a column as `decoded` gives them; `nil` where it is absent or empty.
+    func decoded(_ column: Int) throws(BadField) -> ArraySlice<UInt8>? {
+        guard fields[column].form != .absent else { return nil }
+        let content = try decoded(fields[column])
+        return content.isEmpty ? nil : content
     }
 
     private static func undoubled(_ content: ArraySlice<UInt8>) -> [UInt8] {
@@ -366,12 +350,9 @@ extension RecordBuffer {
 
     /// An id of Apple's: one to twenty digits, never through a floating-point number.
     func id(_ column: Int) throws(BadField) -> String? {
-        let field = fields[column]
-        guard field.form != .absent else { return nil }
-        let content = try decoded(field)
-        guard !content.isEmpty else { return nil }
+        guard let content = try decoded(column) else { return nil }
         if content.count <= TransactionID.maximumDigits, content.allSatisfy(Self.isDigit),
-            field.form != .boolean
+            fields[column].form != .boolean
         {
             return String(decoding: content, as: UTF8.self)
         }
@@ -397,12 +378,9 @@ extension RecordBuffer {
 
     /// A whole number; a text of digits counts in JSON too.
     private func integer(_ column: Int, _ problem: String) throws(BadField) -> Int64? {
-        let field = fields[column]
-        guard field.form != .absent else { return nil }
-        let content = try decoded(field)
-        guard !content.isEmpty else { return nil }
+        guard let content = try decoded(column) else { return nil }
         let digits = content.first == UInt8(ascii: "-") ? content.dropFirst() : content
-        guard field.form != .boolean, digits.allSatisfy(Self.isDigit),
+        guard fields[column].form != .boolean, digits.allSatisfy(Self.isDigit),
             let number = Int64(String(decoding: content, as: UTF8.self))
         else { throw BadField(columnNames[column], content, problem) }
         return number
@@ -420,10 +398,7 @@ extension RecordBuffer {
 
     /// 0 or 1, or JSON's two words.
     func boolean(_ column: Int) throws(BadField) -> Bool? {
-        let field = fields[column]
-        guard field.form != .absent else { return nil }
-        let content = try decoded(field)
-        if content.isEmpty { return nil }
+        guard let content = try decoded(column) else { return nil }
         for (word, meaning) in [("0", false), ("1", true), ("false", false), ("true", true)]
         where content.elementsEqual(word.utf8) {
             return meaning
@@ -433,12 +408,9 @@ extension RecordBuffer {
 
     /// RFC 3339.
     func time(_ column: Int) throws(BadField) -> Timestamp? {
-        let field = fields[column]
-        guard field.form != .absent else { return nil }
-        let content = try decoded(field)
-        guard !content.isEmpty else { return nil }
+        guard let content = try decoded(column) else { return nil }
         let parsed = unsafe content.withUnsafeBufferPointer { unsafe Timestamp(rfc3339: $0) }
-        if field.form != .number, let parsed { return parsed }
+        if fields[column].form != .number, let parsed { return parsed }
         let example = "2026-11-20T03:17:04.000Z"
         throw BadField(
             columnNames[column], content,

@@ -98,9 +98,8 @@ extension RecordBuffer {
 
     /// The bytes of a field; `nil` as for `value`.
     private func present(_ column: Int) throws(BadField) -> ArraySlice<UInt8>? {
-        guard fields[column].form != .absent else { return nil }
-        let content = try decoded(fields[column])
-        return content.isEmpty || content.elementsEqual("null".utf8) ? nil : content
+        guard let content = try decoded(column) else { return nil }
+        return content.elementsEqual("null".utf8) ? nil : content
     }
 
     /// A time in UTC, with or without its zone.

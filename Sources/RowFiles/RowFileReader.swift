@@ -158,9 +158,7 @@ package enum RowFileError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Resolves the app of a line that does not name bundle and environment.
-struct AppResolution {
-    let apps: [AppIdentity]
-
+extension [AppIdentity] {
     /// Bundle and environment of a line: absent ones mean the only configured app that fits.
     func resolve(
         bundleID: String?, environment: String?
@@ -175,17 +173,17 @@ struct AppResolution {
             )
         }
         if let bundleID, let environment { return (bundleID, environment) }
-        let fitting = apps.filter { app in
+        let fitting = filter { app in
             (bundleID ?? app.bundleID) == app.bundleID
                 && (environment ?? app.environment.rawValue) == app.environment.rawValue
         }
         guard fitting.count == 1, let app = fitting.first else {
-            throw ambiguous(bundleID: bundleID, environment: environment, fitting: fitting)
+            throw Self.ambiguous(bundleID: bundleID, environment: environment, fitting: fitting)
         }
         return (app.bundleID, app.environment.rawValue)
     }
 
-    private func ambiguous(
+    private static func ambiguous(
         bundleID: String?, environment: String?, fitting: [AppIdentity]
     ) -> BadField {
         let absent =

@@ -97,12 +97,12 @@ package enum SalesFileName {
 }
 
 /// Events of SUBSCRIPTION_EVENT, by what signed statements show of them.
-enum SalesEventName {
+extension SalesMeasure {
     /// Returns `nil` for an event that signed statements do not show.
     ///
     /// The names are those of Apple's page "Subscription events" and of earlier versions of the
     /// report, which called an introductory offer a free trial or an introductory price.
-    static func measure(_ name: String) -> SalesMeasure? {
+    fileprivate static func ofEvent(_ name: String) -> SalesMeasure? {
         let event = name.lowercased()
         if event == "refund" { return .refunded }
         if ["cancel", "canceled after renewal extension"].contains(event) { return .cancelled }
@@ -162,7 +162,7 @@ extension RecordBuffer {
             let quantity = try count(place(.quantity), isRequired: true)
             var line = SalesLine(
                 report: .event, appleID: id, day: try day(place(.eventDate)), counts: [:])
-            if let measure = SalesEventName.measure(name) { line.counts[measure] = quantity }
+            if let measure = SalesMeasure.ofEvent(name) { line.counts[measure] = quantity }
             return line
         }
         if has(.units) {
@@ -221,8 +221,7 @@ extension RecordBuffer {
     }
 
     private func trimmed(_ column: Int) throws(BadField) -> ArraySlice<UInt8> {
-        guard fields[column].form != .absent else { return [] }
-        var content = try decoded(fields[column])
+        var content = try decoded(column) ?? []
         while content.first == 0x20 { content.removeFirst() }
         while content.last == 0x20 { content.removeLast() }
         return content

@@ -5,11 +5,9 @@
 /// for: definite and indefinite lengths, and OCTET STRINGs of one or several pieces.
 struct BERReader {
     /// An element without its length and its end-of-contents octets.
-    struct Element {
-        /// Class, form and tag number, as they are in the first octet.
-        let identifier: UInt8
-        let content: ArraySlice<UInt8>
-    }
+    ///
+    /// Its identifier is class, form and tag number, as they are in the first octet.
+    typealias Element = (identifier: UInt8, content: ArraySlice<UInt8>)
 
     /// Identifier octets of the elements that receipts are made of.
     enum Identifier {
@@ -44,11 +42,11 @@ struct BERReader {
         guard identifier != 0 else { throw Self.malformed }
         guard let length else {
             guard identifier & 0x20 != 0 else { throw Self.malformed }
-            return Element(identifier: identifier, content: try contentUpToItsEnd())
+            return (identifier, try contentUpToItsEnd())
         }
         let content = rest.prefix(length)
         rest = rest.dropFirst(length)
-        return Element(identifier: identifier, content: content)
+        return (identifier, content)
     }
 
     /// The content of the next element, which must be of this kind.

@@ -73,8 +73,7 @@ extension ReceiptRows {
             .bundleID, try record.text(ReceiptField.bundleID), claim.bundleID)
         let environment = try Self.agreed(
             .environment, try record.text(ReceiptField.environment), claim.environment?.rawValue)
-        let app = try AppResolution(apps: apps).resolve(
-            receiptOf: bundleID, in: environment)
+        let app = try apps.resolve(receiptOf: bundleID, in: environment)
         let customerID = try record.name(ReceiptField.customerID)
         let token = try record.text(ReceiptField.appAccountToken)
         rows = claim.ids.map { id in
@@ -101,13 +100,13 @@ extension ReceiptRows {
     }
 }
 
-extension AppResolution {
+extension [AppIdentity] {
     /// Resolves the app of a line that must be of a configured app, because Apple is asked about
     /// it.
     fileprivate func resolve(
         receiptOf bundleID: String?, in environment: String?
     ) throws(BadField) -> (bundleID: String, environment: String) {
-        let isConfigured = apps.contains { app in
+        let isConfigured = contains { app in
             (bundleID ?? app.bundleID) == app.bundleID
                 && (environment ?? app.environment.rawValue) == app.environment.rawValue
         }
