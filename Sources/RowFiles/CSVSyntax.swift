@@ -50,10 +50,7 @@ struct CSVSyntax {
             throw refuse(absent)
         }
         let unknown = names.filter {
-            if case .unknown = buffer.mapping.meaning(of: $0, among: buffer.columnNames) {
-                return true
-            }
-            return false
+            buffer.mapping.meaning(of: $0, among: buffer.columnNames) == .unknown
         }
         unknownColumns = unknown
         guard unknown.isEmpty || isForeign else {
@@ -352,12 +349,12 @@ package struct ColumnMapping: Hashable, Sendable {
 
     /// A name as it is compared where spelling is loose.
     static func letters(_ name: String) -> [UInt8] {
-        name.lowercased().utf8.filter { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+        name.lowercased().utf8.filter { (0x61...0x7A).contains($0) || $0.isDigit }
     }
 
     var isEmpty: Bool { ours.isEmpty }
 
-    enum Meaning {
+    enum Meaning: Equatable {
         /// The place of a column in the schema.
         case column(Int)
         case ignored

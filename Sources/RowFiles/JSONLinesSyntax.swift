@@ -353,9 +353,8 @@ struct JSONObjectScanner {
 
     /// Whether it begins as RFC 8259 lets a number begin; its column checks the rest.
     private static func isNumber(_ content: ArraySlice<UInt8>) -> Bool {
-        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
         let digits = content.first == UInt8(ascii: "-") ? content.dropFirst() : content
-        guard let first = digits.first, isDigit(first) else { return false }
-        return first != 0x30 || digits.dropFirst().first.map(isDigit) != true
+        guard let first = digits.first, first.isDigit else { return false }
+        return first != 0x30 || digits.dropFirst().first?.isDigit != true
     }
 }

@@ -18,10 +18,10 @@ extension RowFileReader where Field == SubscriptionField, Row == LocalSubscripti
         try self.init(
             path: path, required: [.originalTransactionID], mapping: mapping
         ) { record throws(BadField) in
-            let id = try record.requiredID(SubscriptionField.originalTransactionID)
+            let id = try record.requiredID(SubscriptionField.originalTransactionID.place)
             let app = try apps.resolve(
-                bundleID: try record.text(SubscriptionField.bundleID),
-                environment: try record.text(SubscriptionField.environment))
+                bundleID: try record.text(SubscriptionField.bundleID.place),
+                environment: try record.text(SubscriptionField.environment.place))
             var row = LocalSubscription(
                 key: SubscriptionKey(
                     bundleID: app.bundleID, environment: app.environment,
@@ -55,14 +55,14 @@ extension RowFileReader where Field == TransactionField, Row == LocalTransaction
             mapping: mapping
         ) { record throws(BadField) in
             // These four come first in both tables, so their places are those in the whole list.
-            let id = try record.requiredID(TransactionField.transactionID)
-            let named = try record.id(TransactionField.originalTransactionID)
+            let id = try record.requiredID(TransactionField.transactionID.place)
+            let named = try record.id(TransactionField.originalTransactionID.place)
             guard let original = named ?? (table == .purchases ? id : nil) else {
                 throw BadField("original_transaction_id is empty")
             }
             let app = try apps.resolve(
-                bundleID: try record.text(TransactionField.bundleID),
-                environment: try record.text(TransactionField.environment))
+                bundleID: try record.text(TransactionField.bundleID.place),
+                environment: try record.text(TransactionField.environment.place))
             var row = LocalTransaction(
                 key: TransactionKey(
                     bundleID: app.bundleID, environment: app.environment, transactionID: id),
@@ -109,11 +109,11 @@ extension ReceivedNotification {
     private static let longestIDBytes = 200
 
     fileprivate init(_ record: borrowing RecordBuffer) throws(BadField) {
-        let payload = try record.text(NotificationField.signedPayload)
+        let payload = try record.text(NotificationField.signedPayload.place)
         let claimed = try payload.map { jws throws(BadField) in
             try NotificationClaim.notificationUUID(ofPayload: jws)
         }
-        let named = try record.text(NotificationField.notificationUUID)
+        let named = try record.text(NotificationField.notificationUUID.place)
         if let claimed, let named, claimed != named {
             throw BadField("notificationUUID names another notification than signedPayload")
         }
@@ -124,7 +124,8 @@ extension ReceivedNotification {
             throw BadField(
                 "notificationUUID has more than \(Self.longestIDBytes) bytes; it is a UUID")
         }
-        self.init(notificationUUID: uuid, receivedAt: try record.time(NotificationField.receivedAt))
+        self.init(
+            notificationUUID: uuid, receivedAt: try record.time(NotificationField.receivedAt.place))
     }
 }
 

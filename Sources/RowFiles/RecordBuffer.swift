@@ -216,6 +216,14 @@ package struct ColumnSet: Hashable, Sendable {
     var columns: [Int] { (0..<UInt64.bitWidth).filter(contains) }
 }
 
+extension NamedColumn {
+    /// Its place among all columns, which is that of its field in a record of all columns.
+    var place: Int {
+        for (index, column) in Self.allCases.enumerated() where column == self { return index }
+        return 0
+    }
+}
+
 /// Reading the fields of a record by the columns of a table, in whose order they are.
 extension RecordBuffer {
     /// Reads every column but the key's into a row.
@@ -231,31 +239,6 @@ extension RecordBuffer {
             if case .key = columns[index].place { continue }
             columns[index].place.set(try value(index, columns[index].content), in: &row)
         }
-    }
-
-    func requiredID<Field: NamedColumn>(_ field: Field) throws(BadField) -> String {
-        try requiredID(Self.place(of: field))
-    }
-
-    func id<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
-        try id(Self.place(of: field))
-    }
-
-    func text<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
-        try text(Self.place(of: field))
-    }
-
-    func name<Field: NamedColumn>(_ field: Field) throws(BadField) -> String? {
-        try name(Self.place(of: field))
-    }
-
-    func time<Field: NamedColumn>(_ field: Field) throws(BadField) -> Timestamp? {
-        try time(Self.place(of: field))
-    }
-
-    private static func place<Field: NamedColumn>(of field: Field) -> Int {
-        for (index, column) in Field.allCases.enumerated() where column == field { return index }
-        return 0
     }
 
     private func value(
@@ -326,7 +309,7 @@ extension RecordBuffer {
         let field = fields[column]
         guard field.form == .number else { return try text(column) }
         let content = content(of: field)
-        guard content.allSatisfy(Self.isDigit) else {
+        guard content.allSatisfy({ $0.isDigit }) else {
             throw BadField(columnNames[column], content, "must be a text or a whole number")
         }
         return String(decoding: content, as: UTF8.self)
@@ -346,12 +329,10 @@ extension RecordBuffer {
         return text
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
     /// An id of Apple's: one to twenty digits, never through a floating-point number.
     func id(_ column: Int) throws(BadField) -> String? {
         guard let content = try decoded(column) else { return nil }
-        if content.count <= TransactionID.maximumDigits, content.allSatisfy(Self.isDigit),
+        if content.count <= TransactionID.maximumDigits, content.allSatisfy({ $0.isDigit }),
             fields[column].form != .boolean
         {
             return String(decoding: content, as: UTF8.self)
@@ -360,10 +341,10 @@ extension RecordBuffer {
     }
 
     private static func problem(ofID content: ArraySlice<UInt8>) -> String {
-        if content.allSatisfy(isDigit) {
+        if content.allSatisfy({ $0.isDigit }) {
             return "is longer than \(TransactionID.maximumDigits) digits"
         }
-        let isNumeric = content.allSatisfy { isDigit($0) || "+-.,eE".utf8.contains($0) }
+        let isNumeric = content.allSatisfy { $0.isDigit || "+-.,eE".utf8.contains($0) }
         if isNumeric, content.contains(where: { "eE.".utf8.contains($0) }) {
             return "is a rounded number, not an id; export ids as text"
         }
@@ -380,7 +361,7 @@ extension RecordBuffer {
     private func integer(_ column: Int, _ problem: String) throws(BadField) -> Int64? {
         guard let content = try decoded(column) else { return nil }
         let digits = content.first == UInt8(ascii: "-") ? content.dropFirst() : content
-        guard fields[column].form != .boolean, digits.allSatisfy(Self.isDigit),
+        guard fields[column].form != .boolean, digits.allSatisfy({ $0.isDigit }),
             let number = Int64(String(decoding: content, as: UTF8.self))
         else { throw BadField(columnNames[column], content, problem) }
         return number
@@ -414,10 +395,18 @@ extension RecordBuffer {
         let example = "2026-11-20T03:17:04.000Z"
         throw BadField(
             columnNames[column], content,
-            content.allSatisfy(Self.isDigit)
+            content.allSatisfy({ $0.isDigit })
                 ? "is a bare number, not a time; write it like \(example)"
                 : "is not a time; write it like \(example)")
     }
+}
+
+extension UInt8 {
+    /// Whether it is a digit in ASCII.
+    var isDigit: Bool { (0x30...0x39).contains(self) }
+
+    /// White space of a property list.
+    var isSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }
 
 extension ArraySlice<UInt8> {

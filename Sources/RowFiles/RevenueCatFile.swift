@@ -22,29 +22,25 @@ private struct RevenueCatPlaces: Sendable {
     /// The stores whose purchases Apple signs.
     private static let stores: Set<String> = ["app_store", "mac_app_store"]
 
-    private let store = place(.store)
-    private let original = place(.originalTransactionID)
-    private let transaction = place(.transactionID)
-    private let customer = place(.customerID)
-    private let product = place(.productID)
-    private let start = place(.startTime)
-    private let end = place(.endTime)
-    private let grace = place(.gracePeriodEndTime)
-    private let effectiveEnd = place(.effectiveEndTime)
-    private let isAutoRenewable = place(.isAutoRenewable)
-    private let isSandbox = place(.isSandbox)
-    private let refunded = place(.refundedAt)
-    private let unsubscribed = place(.unsubscribeDetectedAt)
-    private let billing = place(.billingIssuesDetectedAt)
-    private let currency = place(.currency)
-    private let price = place(.price)
-    private let entitlements = place(.entitlements)
-    private let ownership = place(.ownership)
-    private let updated = place(.updatedAt)
-
-    private static func place(_ column: RevenueCatColumn) -> Int {
-        RevenueCatColumn.allCases.firstIndex(of: column) ?? 0
-    }
+    private let store = RevenueCatColumn.store.place
+    private let original = RevenueCatColumn.originalTransactionID.place
+    private let transaction = RevenueCatColumn.transactionID.place
+    private let customer = RevenueCatColumn.customerID.place
+    private let product = RevenueCatColumn.productID.place
+    private let start = RevenueCatColumn.startTime.place
+    private let end = RevenueCatColumn.endTime.place
+    private let grace = RevenueCatColumn.gracePeriodEndTime.place
+    private let effectiveEnd = RevenueCatColumn.effectiveEndTime.place
+    private let isAutoRenewable = RevenueCatColumn.isAutoRenewable.place
+    private let isSandbox = RevenueCatColumn.isSandbox.place
+    private let refunded = RevenueCatColumn.refundedAt.place
+    private let unsubscribed = RevenueCatColumn.unsubscribeDetectedAt.place
+    private let billing = RevenueCatColumn.billingIssuesDetectedAt.place
+    private let currency = RevenueCatColumn.currency.place
+    private let price = RevenueCatColumn.price.place
+    private let entitlements = RevenueCatColumn.entitlements.place
+    private let ownership = RevenueCatColumn.ownership.place
+    private let updated = RevenueCatColumn.updatedAt.place
 
     func line(of record: borrowing RecordBuffer) throws(BadField) -> RevenueCatLine? {
         guard let store = try record.value(store) else { throw BadField("store is empty") }
@@ -110,7 +106,7 @@ extension RecordBuffer {
             bytes.removeLast(4)
         }
         let rest = bytes.dropFirst(Self.secondsEnd)
-        if rest.allSatisfy({ $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }) {
+        if rest.allSatisfy({ $0 == UInt8(ascii: ".") || $0.isDigit }) {
             bytes.append(UInt8(ascii: "Z"))
         }
         let time = unsafe bytes.withUnsafeBufferPointer { unsafe Timestamp(rfc3339: $0) }

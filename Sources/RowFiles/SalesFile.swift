@@ -69,7 +69,7 @@ package enum SalesFileName {
     /// - Returns: Days since 1970-01-01; `nil` without a date.
     package static func day(in path: String) -> Int64? {
         let name = path.split(separator: "/").last ?? ""
-        let numbers = name.utf8.split { !(0x30...0x39).contains($0) }.map(Array.init)
+        let numbers = name.utf8.split { !$0.isDigit }.map(Array.init)
         var found: Int64?
         for (index, number) in numbers.enumerated() {
             if number.count == 8 {
@@ -89,7 +89,7 @@ package enum SalesFileName {
         }
         let all = [year, month, day].joined()
         guard (year.count, month.count, day.count) == (4, 2, 2),
-            all.allSatisfy({ (0x30...0x39).contains($0) }), (2008...2999).contains(number(year))
+            all.allSatisfy({ $0.isDigit }), (2008...2999).contains(number(year))
         else { return nil }
         return CivilDate(year: number(year), month: number(month), day: number(day))?
             .daysSince1970
@@ -188,7 +188,7 @@ extension RecordBuffer {
         let content = try trimmed(column)
         if content.isEmpty, !isRequired { return 0 }
         let digits = content.first == UInt8(ascii: "-") ? content.dropFirst() : content
-        guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }),
+        guard !digits.isEmpty, digits.allSatisfy({ $0.isDigit }),
             let number = Int64(String(decoding: content, as: UTF8.self)),
             number.magnitude <= Self.highestCount
         else { throw BadField(columnNames[column], content, "is not a whole number") }

@@ -63,11 +63,6 @@ struct ReceiptClaim {
     }
 }
 
-extension UInt8 {
-    /// White space of a property list.
-    var isSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
-}
-
 /// App receipts: PKCS#7 signed data around a set of attributes, each a type, a version and a value.
 ///
 /// The types are those of Apple's "Receipt Validation Programming Guide", chapter "Receipt Fields",

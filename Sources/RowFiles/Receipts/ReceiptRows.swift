@@ -65,17 +65,18 @@ extension RowFileReader where Field == ReceiptField, Row == ReceiptRows {
 
 extension ReceiptRows {
     fileprivate init(_ record: borrowing RecordBuffer, apps: [AppIdentity]) throws(BadField) {
-        guard let receipt = try record.text(ReceiptField.receipt) else {
+        guard let receipt = try record.text(ReceiptField.receipt.place) else {
             throw BadField("receipt is empty")
         }
         let claim = try ReceiptClaim(receipt: receipt)
         let bundleID = try Self.agreed(
-            .bundleID, try record.text(ReceiptField.bundleID), claim.bundleID)
+            .bundleID, try record.text(ReceiptField.bundleID.place), claim.bundleID)
         let environment = try Self.agreed(
-            .environment, try record.text(ReceiptField.environment), claim.environment?.rawValue)
+            .environment, try record.text(ReceiptField.environment.place),
+            claim.environment?.rawValue)
         let app = try apps.resolve(receiptOf: bundleID, in: environment)
-        let customerID = try record.name(ReceiptField.customerID)
-        let token = try record.text(ReceiptField.appAccountToken)
+        let customerID = try record.name(ReceiptField.customerID.place)
+        let token = try record.text(ReceiptField.appAccountToken.place)
         rows = claim.ids.map { id in
             var row = LocalSubscription(
                 key: SubscriptionKey(
