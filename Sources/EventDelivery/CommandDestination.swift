@@ -37,16 +37,7 @@ package struct CommandDestination: EventDestination {
             input: .bytes(Array((event.body + "\n").utf8)), timeout: timeout)
         let result = await child.run()
         if !result.output.isEmpty { shows(result.output) }
-        switch result.end {
-        case .exited(0): return .accepted
-        case .exited(let status): return .failed("the command ended with status \(status)")
-        case .signalled(let number): return .failed("the command was ended by signal \(number)")
-        case .timedOut:
-            return .failed(
-                "the command took longer than \(timeout.components.seconds) s and was ended")
-        case .notStarted(let reason):
-            return .failed("the command could not be started: \(reason)")
-        }
+        return child.failure(result.end).map { .failed("the command " + $0) } ?? .accepted
     }
 }
 
@@ -94,6 +85,17 @@ package struct ChildProcess: Sendable {
         self.environment = environment
         self.input = input
         self.timeout = timeout
+    }
+
+    /// Returns how it failed, in words that follow its name; `nil` where it ended with 0.
+    func failure(_ end: End) -> String? {
+        switch end {
+        case .exited(0): nil
+        case .exited(let status): "ended with status \(status)"
+        case .signalled(let number): "was ended by signal \(number)"
+        case .timedOut: "took longer than \(timeout.components.seconds) s and was ended"
+        case .notStarted(let reason): "could not be started: \(reason)"
+        }
     }
 
     /// The variables of this process that a program of the company's may need to find its way; none

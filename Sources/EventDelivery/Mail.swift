@@ -169,13 +169,10 @@ package struct Sendmail: Sendable {
             arguments: [path, "-t", "-i"], environment: environment,
             input: .bytes(Array(mail.rendered.utf8)), timeout: timeout)
         let result = await child.run()
-        let said = result.output.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
-        return switch result.end {
-        case .exited(0): nil
-        case .exited(let status): "it ended with status \(status)\(said)"
-        case .signalled(let number): "it was ended by signal \(number)"
-        case .timedOut: "it took longer than \(timeout.components.seconds) s and was ended"
-        case .notStarted(let reason): "it could not be started: \(reason)"
-        }
+        guard let failure = child.failure(result.end) else { return nil }
+        guard case .exited = result.end,
+            let said = result.output.split(whereSeparator: \.isNewline).first
+        else { return "it " + failure }
+        return "it \(failure): \(said)"
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import JSONWebSignature
 import Subscriptions
 
 /// Follows the ledger from run to run: numbers without gaps, each entry with the hash of the
@@ -7,7 +8,7 @@ struct LedgerTrail {
     static let beginning = String(repeating: "0", count: 64)
 
     /// The entries of one run's `corrections.jsonl`.
-    private struct Page {
+    fileprivate struct Page {
         let path: String
         let numbers: ClosedRange<Int64>
 
@@ -21,7 +22,7 @@ struct LedgerTrail {
     }
 
     /// Entries with the reports that show them.
-    private struct Shown {
+    fileprivate struct Shown {
         var pages: [Page] = []
         /// Entries that declare breaks, which are in manifests.
         var declarations: [Int64: JSONRecord] = [:]
@@ -52,7 +53,7 @@ struct LedgerTrail {
         }
     }
 
-    private var shown = Shown()
+    fileprivate private(set) var shown = Shown()
     /// The entries shown at each declared break so far: a newer backup brings lost entries back.
     private var abandoned: [Shown] = []
     /// The control totals of the runs so far at their ends, by run id.
@@ -194,16 +195,10 @@ struct LedgerTrail {
     /// An entry of an earlier run whose report still exists.
     func entry(_ number: Int64) -> JSONRecord? { shown.entry(number) }
 
-    /// Finds entries of earlier runs for one who asks in the order of their numbers.
-    func entriesInOrder() -> EntriesInOrder { EntriesInOrder(self) }
-
     /// Whether a report at hand shows this entry, also one that was lost since.
     func hasShown(_ number: Int64, hash: String) -> Bool {
         shown.has(number, hash: hash) || abandoned.contains { $0.has(number, hash: hash) }
     }
-
-    /// An entry that declares a break.
-    fileprivate func declaration(_ number: Int64) -> JSONRecord? { shown.declarations[number] }
 
     /// The file that shows an entry; `nil` where no report at hand does.
     func path(ofEntry number: Int64) -> String? {
@@ -215,7 +210,7 @@ struct LedgerTrail {
     }
 }
 
-/// Reads the entries of a report one after another.
+/// Reads the entries of earlier runs for one who asks in the order of their numbers.
 ///
 /// Looked up by itself, each entry would have a part of the packed file unpacked.
 final class EntriesInOrder {
@@ -226,11 +221,11 @@ final class EntriesInOrder {
     /// The entry that was read last.
     private var reached: (number: Int64, entry: JSONRecord)?
 
-    fileprivate init(_ trail: LedgerTrail) { self.trail = trail }
+    init(_ trail: LedgerTrail) { self.trail = trail }
 
     /// An entry of an earlier run whose report still exists.
     func entry(_ number: Int64) -> JSONRecord? {
-        if let path = trail.path(ofEntry: number), trail.declaration(number) == nil {
+        if let path = trail.path(ofEntry: number), trail.shown.declarations[number] == nil {
             if path != self.path {
                 self.path = path
                 page = try? LineFile(path)
@@ -313,13 +308,21 @@ package struct DeclaredBreak: Hashable, Sendable {
 }
 
 extension JSONRecord {
+    /// The action of an old entry, which states none: those versions only inserted periods, and
+    /// inserted a subscription only when it was missing.
+    var unstatedAction: String {
+        let kinds = self["kinds"]?.elements.compactMap(\.text) ?? []
+        return text("table") == "transactions" || kinds.contains("missing_locally")
+            ? "insert" : "update"
+    }
+
     /// The reason why the record is not a ledger entry with the hash that it states; `nil` when it
     /// is.
     var sealProblem: String? {
         guard let previous = text("ledger_previous"), previous.isDigest,
             let hash = text("ledger_hash"), hash.isDigest
         else { return "its ledger_previous or ledger_hash is not a digest" }
-        let sealed = previous + text(leavingOut: "ledger_hash")
+        let sealed = previous + text { $0 != "ledger_hash" }
         if !SHA256.hash(data: Array(sealed.utf8)).hexadecimal.isSame(as: hash) {
             return "its ledger_hash is not the hash of its contents: the entry was edited"
         }

@@ -326,16 +326,11 @@ struct JSONRecord {
     /// Whether a member exists and is not null.
     func states(_ name: String) -> Bool { self[name].map { !$0.isNull } ?? false }
 
-    /// The object's text with its members sorted by name, without one of them.
+    /// The object's text with the wanted members, sorted by name.
     ///
     /// Made from the source text of the members, so that it depends on nothing else. None of our
     /// names needs an escape.
-    func text(leavingOut dropped: String? = nil) -> String {
-        text { $0 != dropped }
-    }
-
-    /// Returns the canonical text of the selected members.
-    func text(of isWanted: (String) -> Bool) -> String {
+    func text(of isWanted: (String) -> Bool = { _ in true }) -> String {
         let kept = members.filter { isWanted($0.name) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
             // Inside another document, the text around it may be spread over lines.

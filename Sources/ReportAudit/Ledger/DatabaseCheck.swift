@@ -19,7 +19,7 @@ extension AuditResult {
     ) throws {
         let file = "the ledger in the database"
         let head = newest?.ledgerHead
-        let reported = trail.entriesInOrder()
+        let reported = EntriesInOrder(trail)
         var unshown: ClosedRange<Int64>?
         var hasHead = head.map { $0.isSame(as: LedgerTrail.beginning) } ?? true
         let (entries, last) = try Self.follow(

@@ -73,9 +73,6 @@ package struct ReportedLedger {
         trail.hasShown(number, hash: hash)
     }
 
-    /// The file that shows an entry; `nil` where no report does.
-    func path(ofEntry number: Int64) -> String? { trail.path(ofEntry: number) }
-
     private static func links(in directory: String) -> [RunChain.Link] {
         var links: [RunChain.Link] = []
         for day in Folder.names(in: directory) ?? [] where Folder.isDay(day) {
@@ -113,7 +110,7 @@ extension ReportedLedger {
     /// - Returns: `nil` where no report at hand shows it.
     package func report(showingEntry number: Int64, hash: String) -> ShowingReport? {
         guard self.hash(ofEntry: number)?.isSame(as: hash) == true,
-            let path = path(ofEntry: number), path.hasSuffix("/" + CorrectionCheck.name)
+            let path = trail.path(ofEntry: number), path.hasSuffix("/" + CorrectionCheck.name)
         else { return nil }
         let folder = String(path.dropLast(CorrectionCheck.name.count + 1))
         guard let name = folder.split(separator: "/").last else { return nil }

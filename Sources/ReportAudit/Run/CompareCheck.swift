@@ -7,8 +7,7 @@ struct CompareCheck {
     static let folderName = "compare"
     static let lineFile = "differences.jsonl"
     static let csvFile = "differences.csv"
-    static let summaryFile = "summary.json"
-    private static let limitBytes = 1 << 26
+    static let summaryFile = SummaryCheck.name
     /// Kinds whose differences are about no line.
     private static let aboutNoLine = "_missing"
     /// Kinds of lines about what Apple does not know.
@@ -50,9 +49,7 @@ struct CompareCheck {
             report(Self.csvFile, nil, error.reason)
         }
         do throws(UnreadableFile) {
-            let bytes = try PlainFile.contents(
-                of: folder + "/" + Self.summaryFile, limit: Self.limitBytes)
-            if let summary = JSONRecord(bytes) {
+            if let summary = try SummaryCheck.summary(in: folder) {
                 check(summary, counts)
             } else {
                 report(Self.summaryFile, nil, "it is not a JSON object")

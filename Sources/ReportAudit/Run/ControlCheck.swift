@@ -192,7 +192,7 @@ struct CorrectedTotals {
     mutating func take(_ entry: JSONRecord) {
         let app = [entry.text("app") ?? "", entry.text("environment") ?? ""]
         let (before, after) = (entry.record("before"), entry.record("after"))
-        let action = Self.action(of: entry)
+        let action = entry.text("action") ?? entry.unstatedAction
         if entry.text("table") == "subscriptions" {
             guard action != "update" || (after?.names.contains("status") ?? false) else { return }
             if action != "insert" { add(-1, "rows " + Self.group(status: before), to: app) }
@@ -226,14 +226,6 @@ struct CorrectedTotals {
         let (sum, overflow) = known.addingReportingOverflow(number)
         if overflow || ![number, sum].allSatisfy(ControlCheck.isExact) { meetsTheEnd = true }
         numbers[app, default: [:]][name] = sum
-    }
-
-    /// Old entries state none.
-    private static func action(of entry: JSONRecord) -> String {
-        if let action = entry.text("action") { return action }
-        let kinds = entry["kinds"]?.elements.compactMap(\.text) ?? []
-        return entry.text("table") == "transactions" || kinds.contains("missing_locally")
-            ? "insert" : "update"
     }
 
     private static func group(status side: JSONRecord?) -> String {

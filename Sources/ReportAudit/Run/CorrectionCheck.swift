@@ -20,12 +20,12 @@ struct CorrectionCheck {
             folder: folder, isListed: hasDerivations, problems: problems)
         let csv = try? CorrectionCSVCheck(folder: folder, problems: problems)
         let undo = SideFile(
-            UndoCheck.name,
-            try? SealedList(folder + "/" + UndoCheck.name) {
-                problems.add(UndoCheck.name, line: $0, $1)
+            Self.undoName,
+            try? SealedList(folder + "/" + Self.undoName) {
+                problems.add(Self.undoName, line: $0, $1)
             }, problems: problems)
         if undo.reader?.head.map({ !problems.isOfRun($0) }) ?? false {
-            problems.add(UndoCheck.name, line: 1, "it is the inverse of another run")
+            problems.add(Self.undoName, line: 1, "it is the inverse of another run")
         }
         let ahead = statements.ahead(of: folder + "/" + Self.name)
         while let line = try lines.next() {
@@ -47,7 +47,7 @@ struct CorrectionCheck {
             let derivation = derivations.check(entry, outcome, correctionLine: lines.lineNumber)
             csv?.check(entry, line: lines.lineNumber, of: Self.name, derivation: derivation)
             if let item = undo.next(beside: lines.lineNumber, of: Self.name),
-                let problem = UndoCheck.problem(of: item, undoing: entry)
+                let problem = Self.problem(of: item, undoing: entry)
             {
                 undo.report(problem, entry: number)
             }
@@ -131,17 +131,17 @@ struct CorrectionCheck {
     }
 }
 
-/// Compares the items of `undo.json` with the corrections that they revert.
-struct UndoCheck {
-    static let name = "undo.json"
-    private static let shared = [
+/// The items of `undo.json`, compared with the corrections that they revert.
+extension CorrectionCheck {
+    private static let undoName = "undo.json"
+    private static let sharedWithUndo = [
         "app", "environment", "evidence", "evidence_renewal", "ledger_hash",
         "original_transaction_id", "table", "transaction_id",
     ]
 
     /// Returns why an item is not the inverse of a correction; `nil` when it is.
-    static func problem(of item: JSONRecord, undoing entry: JSONRecord) -> String? {
-        for name in shared where !JSONValue.areSame(item[name], entry[name]) {
+    private static func problem(of item: JSONRecord, undoing entry: JSONRecord) -> String? {
+        for name in sharedWithUndo where !JSONValue.areSame(item[name], entry[name]) {
             return "its \(name) is not that of the correction"
         }
         guard JSONValue.areSame(item["undo_of"], entry["ledger_entry"]) else {
@@ -150,26 +150,15 @@ struct UndoCheck {
         guard JSONValue.areSame(item["before"], entry["after"]),
             JSONValue.areSame(item["after"], entry["before"])
         else { return "its before and after are not those of the correction exchanged" }
-        guard item.text("action") == inverse(of: entry) else {
-            return "its action does not revert the correction"
-        }
-        return nil
-    }
-
-    /// The action that reverts an entry.
-    ///
-    /// Old entries state none: those versions only inserted periods, and inserted a subscription
-    /// only when it was missing.
-    private static func inverse(of entry: JSONRecord) -> String {
-        switch entry.text("action") {
-        case "insert": return "delete"
-        case "delete": return "insert"
-        case "update": return "update"
-        default:
-            let kinds = entry["kinds"]?.elements.compactMap(\.text) ?? []
-            return entry.text("table") == "transactions" || kinds.contains("missing_locally")
-                ? "delete" : "update"
-        }
+        let inverse =
+            switch entry.text("action") {
+            case "insert": "delete"
+            case "delete": "insert"
+            case "update": "update"
+            default: entry.unstatedAction == "insert" ? "delete" : "update"
+            }
+        return item.text("action") == inverse
+            ? nil : "its action does not revert the correction"
     }
 }
 

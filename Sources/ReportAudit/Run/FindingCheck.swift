@@ -27,29 +27,24 @@ struct FindingCheck {
             problems: problems)
         let ahead = EvidenceAhead(
             of: folder + "/" + Self.name, evidence: evidence.evidence, apps: evidence.apps)
+        let report = { (text: String) in
+            problems.add(Self.name, line: lines.lineNumber, text)
+        }
         while let line = try lines.next() {
             await ahead.reach(line: lines.lineNumber)
             guard let finding = JSONRecord(line) else {
-                problems.add(Self.name, line: lines.lineNumber, "it is not a JSON object")
+                report("it is not a JSON object")
                 continue
             }
             counts.take(finding: finding)
-            if !finding.isCanonical {
-                problems.add(
-                    Self.name, line: lines.lineNumber, "it is not spelled as canonical JSON")
-            }
-            if !problems.isOfRun(finding) {
-                problems.add(Self.name, line: lines.lineNumber, "it is a finding of another run")
-            }
+            if !finding.isCanonical { report("it is not spelled as canonical JSON") }
+            if !problems.isOfRun(finding) { report("it is a finding of another run") }
             if finding.names.contains("amount_milliunits"),
                 !JSONValue.areSame(finding["amount_milliunits"], finding["amount"])
             {
-                problems.add(
-                    Self.name, line: lines.lineNumber, "its amount_milliunits is not its amount")
+                report("its amount_milliunits is not its amount")
             }
-            for problem in await evidence.problems(of: finding) {
-                problems.add(Self.name, line: lines.lineNumber, problem)
-            }
+            for problem in await evidence.problems(of: finding) { report(problem) }
             check(finding, lines.lineNumber, against: csv) { _ in true }
             if finding.text("kind") == "not_found" {
                 check(finding, lines.lineNumber, against: notFound) { Self.key.contains($0) }

@@ -7,7 +7,6 @@ import Subscriptions
 /// Which row has no token or no customer, and what speaks for a customer, only the company's tables show.
 struct UnownedCheck {
     static let name = "unowned.csv"
-    private static let limitBytes = 1 << 26
     private static let changed = "token_changed"
     private static let key = ["app", "environment", "original_transaction_id"]
     /// Columns of a changed token, with the members of the finding that say the same.
@@ -23,9 +22,7 @@ struct UnownedCheck {
     /// - Parameter hasChangedTokens: Whether the run's findings tell of any.
     /// - Throws: What reading the files throws.
     func check(hasChangedTokens: Bool) throws(UnreadableFile) {
-        let bytes = try PlainFile.contents(
-            of: folder + "/" + SummaryCheck.name, limit: Self.limitBytes)
-        let summary = JSONRecord(bytes)
+        let summary = try SummaryCheck.summary(in: folder)
         let stated = summary?.record("unowned")
         guard manifest.lists(Self.name) else {
             if stated != nil { problems.add(Self.name, "summary.json counts what it lists") }

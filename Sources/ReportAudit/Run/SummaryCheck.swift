@@ -16,19 +16,24 @@ struct SummaryCheck {
     let earlier: [String: CountedApps]
     let report: (_ file: String, _ text: String) -> Void
 
+    /// Reads the summary in a folder; `nil` where it is not a JSON object.
+    static func summary(in folder: String) throws(UnreadableFile) -> JSONRecord? {
+        JSONRecord(try PlainFile.contents(of: folder + "/" + name, limit: limitBytes))
+    }
+
     /// Checks the summary in a folder.
     ///
     /// - Parameter folder: The run's.
     /// - Returns: What the run counted at its end, by app.
     func check(folder: String) -> CountedApps {
-        let bytes: [UInt8]
+        let read: JSONRecord?
         do throws(UnreadableFile) {
-            bytes = try PlainFile.contents(of: folder + "/" + Self.name, limit: Self.limitBytes)
+            read = try Self.summary(in: folder)
         } catch {
             // `FileCheck` reports that it is missing.
             return [:]
         }
-        guard let summary = JSONRecord(bytes) else {
+        guard let summary = read else {
             report(Self.name, "it is not a JSON object")
             return [:]
         }
