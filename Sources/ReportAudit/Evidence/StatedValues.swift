@@ -62,8 +62,7 @@ struct StatedValues {
         switch column {
         case "renewal_quantity": renewal.renewalQuantity.map(CanonicalJSON.integer)
         case "grace_period_expires_date": .time(renewal.gracePeriodExpiresDate)
-        case "auto_renew_status":
-            renewal.autoRenewStatus.map { .integer(Int64($0)) } ?? .null
+        case "auto_renew_status": .number(renewal.autoRenewStatus)
         case "auto_renew_product_id": .text(renewal.autoRenewProductID)
         default: nil
         }
@@ -74,9 +73,8 @@ struct StatedValues {
         switch column {
         case "customer_id": nil
         case "app_account_token": .text(transaction.appAccountToken)
-        case "quantity": transaction.quantity.map(CanonicalJSON.integer) ?? .null
-        case "revocation_percentage":
-            transaction.revocationPercentage.map(CanonicalJSON.integer) ?? .null
+        case "quantity": .number(transaction.quantity)
+        case "revocation_percentage": .number(transaction.revocationPercentage)
         default: periodValue(of: column)
         }
     }
@@ -87,11 +85,10 @@ struct StatedValues {
         case "transaction_id": .string(transaction.transactionID)
         case "type": .text(transaction.type)
         case "purchase_date": .time(transaction.purchaseDate)
-        case "revocation_reason":
-            transaction.revocationReason.map { .integer(Int64($0)) } ?? .null
+        case "revocation_reason": .number(transaction.revocationReason)
         case "is_upgraded": .integer(transaction.isUpgraded ? 1 : 0)
-        case "offer_type": transaction.offerType.map { .integer(Int64($0)) } ?? .null
-        case "price": transaction.price.map(CanonicalJSON.integer) ?? .null
+        case "offer_type": .number(transaction.offerType)
+        case "price": .number(transaction.price)
         case "currency": .text(transaction.currency)
         case "latest_transaction_id", "app_account_token": nil
         default: subscriptionValue(of: column)
@@ -185,6 +182,13 @@ struct StatedValues {
     private static let hour: Int64 = 60 * minute
     private static let day: Int64 = 24 * hour
     private static let longestGrace: Int64 = 29 * day
+}
+
+extension CanonicalJSON {
+    /// `null` for an absent number.
+    fileprivate static func number(_ value: (some BinaryInteger)?) -> CanonicalJSON {
+        value.map { .integer(Int64($0)) } ?? .null
+    }
 }
 
 /// The signed fields from which a status follows, found again from the two verified payloads.

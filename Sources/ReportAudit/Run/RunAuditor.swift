@@ -12,8 +12,7 @@ struct RunAuditor {
     let path: String
     /// The folder's name in messages.
     let folder: String
-    let manifest: ManifestRecord?
-    private let manifestFailure: String?
+    private let reading: Result<ManifestRecord, UnreadableFile>
     private let progress: AuditProgress
 
     /// Reads the manifest.
@@ -21,14 +20,13 @@ struct RunAuditor {
         self.path = path
         self.folder = folder
         self.progress = progress
-        do throws(UnreadableFile) {
-            manifest = try ManifestRecord(ofFileAt: path + "/" + FileCheck.manifest)
-            manifestFailure = nil
-        } catch {
-            manifest = nil
-            manifestFailure = error.reason
+        reading = Result { () throws(UnreadableFile) in
+            try ManifestRecord(ofFileAt: path + "/" + FileCheck.manifest)
         }
     }
+
+    /// The manifest; `nil` when it cannot be read.
+    var manifest: ManifestRecord? { try? reading.get() }
 
     /// Audits the folder.
     ///
@@ -43,7 +41,7 @@ struct RunAuditor {
         let name = folder.split(separator: "/").last.map(String.init) ?? folder
         var audit = RunAudit(folder: folder, runID: manifest?.runID ?? name)
         let problems = RunProblems(folder: folder, manifest: manifest)
-        if let manifestFailure { problems.add(FileCheck.manifest, manifestFailure) }
+        if case .failure(let failure) = reading { problems.add(FileCheck.manifest, failure.reason) }
         // Reading all files takes a processor for as long as most of what follows.
         async let files = Self.checkFiles(at: path, folder: folder, manifest)
         if let manifest {
