@@ -10,7 +10,7 @@ enum EntryPoint {
         guard mayOpenEnoughFiles() else { exit(ExitStatus.config.code) }
         let arguments = Array(CommandLine.arguments.dropFirst())
         let invocation = Invocation.process()
-        HelpLines.ensureWidth(in: invocation)
+        HelpText.ensureWidth(in: invocation)
         let status = await CommandRunner.run(arguments, in: invocation)
         exit(status.code)
     }

@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup acknowledge FINDING`: a finding that stays true and is known.
-package struct Acknowledge: Verb {
-    package static let configuration = CommandConfiguration(
+struct Acknowledge: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Accept a finding that is known, so that it no longer fails the runs.",
         discussion: """
             The finding stays in every report as acknowledged, with the reason and who gave it. It does \
@@ -14,46 +14,41 @@ package struct Acknowledge: Verb {
             """)
 
     @Argument(help: ArgumentHelp("The finding_id, or its beginning.", valueName: "finding"))
-    package var finding: String
+    var finding: String
 
     @Option(help: ArgumentHelp("Why the finding may stay as it is.", valueName: "text"))
-    package var reason: String?
+    var reason: String?
 
     @Option(
         help: ArgumentHelp(
             "The last day (UTC) or the time (RFC 3339) of the acknowledgement (default: no end).",
             valueName: "date"))
-    package var until: UntilOption?
+    var until: UntilOption?
 
     @Flag(help: "Withdraw the acknowledgement; the finding counts again.")
-    package var undo = false
+    var undo = false
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database], [.ok: "the decision is recorded"])
 
-    package init() {}
-
-    package func validate() throws {
-        guard !finding.isEmpty, finding.utf8.count <= 24, finding.allSatisfy(\.isHexDigit) else {
-            throw ValidationError(
-                "\"\(finding)\" is not a finding_id. An id has up to 24 hexadecimal digits; "
-                    + "discrepancies.csv has them.")
-        }
+    func validate() throws {
+        try refuse(
+            if: finding.isEmpty || finding.utf8.count > 24 || !finding.allSatisfy(\.isHexDigit),
+            "\"\(finding)\" is not a finding_id. An id has up to 24 hexadecimal digits; "
+                + "discrepancies.csv has them.")
         let isSaid = reason?.contains { !$0.isWhitespace } == true
-        guard isSaid || (undo && reason == nil) else {
-            throw ValidationError("Give --reason TEXT: why the finding may stay as it is.")
-        }
-        if undo, until != nil {
-            throw ValidationError("--undo ends an acknowledgement now; leave --until out.")
-        }
+        try refuse(
+            if: !isSaid && !(undo && reason == nil),
+            "Give --reason TEXT: why the finding may stay as it is.")
+        try refuse(
+            if: undo && until != nil, "--undo ends an acknowledgement now; leave --until out.")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let now = invocation.now()
         if let until, until.end <= now {
             throw CommandFailure(
@@ -113,7 +108,7 @@ package struct Acknowledge: Verb {
             undo
                 ? "\(words(known)) would no longer be acknowledged."
                 : "\(words(known)) would be acknowledged\(until.map { ", until \($0.end.rfc3339)" } ?? "").",
-            asJSON: common.json, in: invocation)
+            common, in: invocation)
     }
 
     private func words(_ known: RememberedFinding) -> String {
@@ -140,34 +135,33 @@ package struct Acknowledge: Verb {
     private func show(
         _ known: RememberedFinding, _ decision: Decision, in invocation: Invocation
     ) throws {
-        guard common.json else {
-            let what = words(known)
-            let end = decision.until.map { ", until \($0.rfc3339)" } ?? ""
-            return try invocation.show(
-                decision.action == .acknowledge
-                    ? "Acknowledged \(what)\(end). The next runs report it and do not fail because of it "
-                        + "(decision \(decision.number))."
-                    : "No longer acknowledged: \(what). It counts again from the next run on "
-                        + "(decision \(decision.number)).")
-        }
-        try invocation.show(
-            json: CanonicalJSON.object([
+        let what = words(known)
+        let end = decision.until.map { ", until \($0.rfc3339)" } ?? ""
+        try common.show(
+            .object([
                 "action": .string(decision.action.rawValue), "by": .string(decision.actor),
                 "decided_at": .time(decision.decidedAt), "decision": .integer(decision.number),
                 "finding_id": .string(decision.findingID), "hash": .string(decision.hash),
                 "kind": .string(known.kind), "reason": .string(decision.reason),
                 "until": .time(decision.until),
-            ]))
+            ]),
+            [
+                decision.action == .acknowledge
+                    ? "Acknowledged \(what)\(end). The next runs report it and do not fail because of "
+                        + "it (decision \(decision.number))."
+                    : "No longer acknowledged: \(what). It counts again from the next run on "
+                        + "(decision \(decision.number))."
+            ], in: invocation)
     }
 }
 
 /// The end of an acknowledgement: a day, which is included, or a time.
-package struct UntilOption: ExpressibleByArgument, Hashable, Sendable {
-    package let text: String
+struct UntilOption: ExpressibleByArgument, Hashable, Sendable {
+    let text: String
     /// From then on it no longer counts.
-    package let end: Timestamp
+    let end: Timestamp
 
-    package init?(argument: String) {
+    init?(argument: String) {
         text = argument
         if let day = Timestamp(rfc3339: argument + "T00:00:00Z") {
             end = day.adding(milliseconds: Milliseconds.perDay)

@@ -1,14 +1,14 @@
-package import ArgumentParser
+import ArgumentParser
 import FoundationEssentials
 import ReconciliationRun
 import Reports
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup apply PLAN`: applies exactly the plan that a run left, row by row, each as the check
 /// read it.
-package struct Apply: Verb {
-    package static let configuration = CommandConfiguration(
+struct Apply: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Apply exactly the plan that a check left.",
         discussion: """
             PLAN is the plan.json of a report folder, or the folder. The command refuses the plan (exit \
@@ -22,20 +22,19 @@ package struct Apply: Verb {
     @Argument(
         help: ArgumentHelp("The plan.json of a report, or its folder.", valueName: "plan"),
         completion: .file())
-    package var plan: String
+    var plan: String
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Apply only this plan: its SHA-256 as summary.txt states it, or that of the file.",
             valueName: "sha256"))
-    package var approve: String?
+    var approve: String?
 
-    @OptionGroup(title: "Guards") package var guards: GuardOptions
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "Guards") var guards: GuardOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.run, [.stale, .guarded]],
         [
             .ok: "the plan is applied, or was applied before",
@@ -45,18 +44,15 @@ package struct Apply: Verb {
             .data: "the file is not a plan",
         ])
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard let approve else { return }
-        guard approve.utf8.count == 64, approve.allSatisfy(\.isHexDigit) else {
-            throw ValidationError("--approve takes a SHA-256: 64 hexadecimal digits.")
-        }
+        try refuse(
+            if: approve.utf8.count != 64 || !approve.allSatisfy(\.isHexDigit),
+            "--approve takes a SHA-256: 64 hexadecimal digits.")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let path = file
         let document = try await onBackgroundThread {
             try PlanDocument.read(path)
@@ -155,20 +151,17 @@ package struct Apply: Verb {
     private func show(
         _ known: KnownPlan, appliedBy run: String, in invocation: Invocation
     ) throws {
-        guard common.json else {
-            let time = known.appliedAt.map { " on " + $0.rfc3339 } ?? ""
-            return try invocation.show(
-                lines: [
-                    "Applied before (exit status 0): run \(run) applied this plan\(time).",
-                    "Nothing was changed. Plan \(known.seal.sha256)",
-                ])
-        }
-        try invocation.show(
-            json: CanonicalJSON.object([
+        let time = known.appliedAt.map { " on " + $0.rfc3339 } ?? ""
+        try common.show(
+            .object([
                 "applied_at": .time(known.appliedAt), "applied_by": .string(run),
                 "exit_status": .integer(0), "name": .string(ExitStatus.ok.name),
                 "plan": .string(known.seal.sha256), "written": .integer(0),
-            ]))
+            ]),
+            [
+                "Applied before (exit status 0): run \(run) applied this plan\(time).",
+                "Nothing was changed. Plan \(known.seal.sha256)",
+            ], in: invocation)
     }
 }
 

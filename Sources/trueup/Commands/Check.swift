@@ -30,12 +30,8 @@ package struct Check: Verb {
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let run = try PreparedRun(
-            options, guards: nil, forcing: .check, common: common, in: invocation)
-        guard !options.dry.dryRun else {
-            return try await RunDryRun(run: run, common: common).show(in: invocation)
-        }
-        return try await RunSession(run: run, common: common, invocation: invocation).perform()
+        try await PreparedRun(options, guards: nil, forcing: .check, common: common, in: invocation)
+            .perform(options.dry, common, in: invocation)
     }
 }
 
@@ -65,18 +61,14 @@ package struct Run: Verb {
     package init() {}
 
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let run = try PreparedRun(
-            options, guards: guards, forcing: nil, common: common, in: invocation)
-        guard !options.dry.dryRun else {
-            return try await RunDryRun(run: run, common: common).show(in: invocation)
-        }
-        return try await RunSession(run: run, common: common, invocation: invocation).perform()
+        try await PreparedRun(options, guards: guards, forcing: nil, common: common, in: invocation)
+            .perform(options.dry, common, in: invocation)
     }
 }
 
 /// `trueup pause JOB`: a running job asks Apple nothing until it is told to continue.
-package struct Pause: Verb {
-    package static let configuration = CommandConfiguration(
+struct Pause: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Make a running job stop asking Apple for a while.",
         discussion: """
             Calls in progress end; then the job waits. It keeps its lock and its place. Its max_duration \
@@ -85,68 +77,59 @@ package struct Pause: Verb {
             """)
 
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
-    package var job: String
+    var job: String
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses.ofOrders
+    static let exitStatuses = CommandStatuses.ofOrders
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let running = try RunningJob(named: job, settings: settings)
         var orders = running.orders
         let resumption = common.command("resume", running.live.job)
         if let pause = orders.pause {
-            guard !common.json else {
-                try invocation.show(json: orders.json)
-                return .ok
-            }
-            try invocation.show(
-                "\(running.name) is \(pause.sentence) already. Nothing was changed. To continue it: "
-                    + resumption)
+            try common.show(
+                orders.json,
+                [
+                    "\(running.name) is \(pause.sentence) already. Nothing was changed. To continue "
+                        + "it: " + resumption
+                ], in: invocation)
             return .ok
         }
         orders.pause = RunOrders.Pause(since: invocation.now(), by: RunningUser.actor)
         guard !dry.dryRun else {
             return try dry.show(
-                orders.json, "\(running.name) would be paused.", asJSON: common.json, in: invocation
-            )
+                orders.json, "\(running.name) would be paused.", common, in: invocation)
         }
         try running.give(orders)
-        guard !common.json else {
-            try invocation.show(json: orders.json)
-            return .ok
-        }
-        try invocation.show(
-            "\(running.name) stops asking Apple within a second. Its max_duration continues to "
-                + "count. To continue it: " + resumption)
+        try common.show(
+            orders.json,
+            [
+                "\(running.name) stops asking Apple within a second. Its max_duration continues to "
+                    + "count. To continue it: " + resumption
+            ], in: invocation)
         return .ok
     }
 }
 
 /// `trueup resume JOB`: a paused job continues.
-package struct Resume: Verb {
-    package static let configuration = CommandConfiguration(
+struct Resume: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Let a paused job continue.",
         discussion: "The job continues from its place, within a second.")
 
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
-    package var job: String
+    var job: String
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses.ofOrders
+    static let exitStatuses = CommandStatuses.ofOrders
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let running = try RunningJob(named: job, settings: settings)
         var orders = running.orders
         let wasPaused = orders.pause != nil
@@ -155,24 +138,23 @@ package struct Resume: Verb {
             return try dry.show(
                 orders.json,
                 wasPaused ? "\(running.name) would continue." : "\(running.name) is not paused.",
-                asJSON: common.json, in: invocation)
+                common, in: invocation)
         }
         if wasPaused { try running.give(orders) }
-        guard !common.json else {
-            try invocation.show(json: orders.json)
-            return .ok
-        }
-        try invocation.show(
-            wasPaused
-                ? "\(running.name) continues within a second."
-                : "\(running.name) is not paused. Nothing was changed.")
+        try common.show(
+            orders.json,
+            [
+                wasPaused
+                    ? "\(running.name) continues within a second."
+                    : "\(running.name) is not paused. Nothing was changed."
+            ], in: invocation)
         return .ok
     }
 }
 
 /// `trueup throttle JOB N`: a running job asks Apple less.
-package struct Throttle: Verb {
-    package static let configuration = CommandConfiguration(
+struct Throttle: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Make a running job ask Apple less often, or as often as configured.",
         discussion: """
             N is the number of requests a second to each of Apple's endpoints, for each app: at most the \
@@ -180,24 +162,21 @@ package struct Throttle: Verb {
             """)
 
     @Argument(help: ArgumentHelp("The running job.", valueName: "job"), completion: .jobs)
-    package var job: String
+    var job: String
 
     @Argument(
         help: ArgumentHelp(
             "Requests a second, 0.01 or more, or off.", valueName: "n"),
         transform: RateOption.init(named:))
-    package var rate: RateOption
+    var rate: RateOption
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses.ofOrders
+    static let exitStatuses = CommandStatuses.ofOrders
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         if case .requestsPerSecond(let wanted) = rate {
             let configured =
                 settings.apps.flatMap { app in
@@ -233,15 +212,10 @@ package struct Throttle: Verb {
             }
             return try dry.show(
                 orders.json,
-                "\(running.name) would be \(limit ?? "no longer limited").",
-                asJSON: common.json, in: invocation)
+                "\(running.name) would be \(limit ?? "no longer limited").", common, in: invocation)
         }
         try running.give(orders)
-        if common.json {
-            try invocation.show(json: orders.json)
-        } else {
-            try invocation.show(words)
-        }
+        try common.show(orders.json, [words], in: invocation)
         return .ok
     }
 }

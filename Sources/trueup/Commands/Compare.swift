@@ -1,14 +1,14 @@
-package import ArgumentParser
+import ArgumentParser
 import Reconciliation
 import ReconciliationRun
 import Reports
 import RowFiles
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup compare`: what a third party says of the company's subscriptions, against what Apple signed.
-package struct Compare: Verb {
-    package static let configuration = CommandConfiguration(
+struct Compare: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Compare another service's export with what Apple signed.",
         discussion: """
             "trueup compare revenuecat FILE…" reads RevenueCat's scheduled data export (transactions) and \
@@ -29,52 +29,49 @@ package struct Compare: Verb {
             """)
 
     /// The third parties.
-    package enum Side: String, CaseIterable, ExpressibleByArgument, Sendable {
+    enum Side: String, CaseIterable, ExpressibleByArgument, Sendable {
         case revenuecat
         case appStoreConnect = "app-store-connect"
     }
 
     @Argument(help: ArgumentHelp("The service that wrote the files.", valueName: "service"))
-    package var side: Side
+    var side: Side
 
     @Argument(
         help: ArgumentHelp(
             "Exported files, as CSV or separated by tabs, also packed with gzip; - is standard input.",
             valueName: "file"), completion: .file())
-    package var files: [String] = []
+    var files: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "How old a stored statement of Apple's may be, such as 24h or 7d.",
             valueName: "duration"))
-    package var fresh = "24h"
+    var fresh = "24h"
 
     @Flag(
         help:
             "Get Apple's statement for lines that lack a fresh one, within the share of the quota.")
-    package var ask = false
+    var ask = false
 
     @Flag(
         help:
             "With app-store-connect: get the reports that no comparison has from App Store Connect."
     )
-    package var fetch = false
+    var fetch = false
 
     @Option(
         help: ArgumentHelp(
             "With app-store-connect: the zone of the reports' days, if it is not the settings' one.",
             valueName: "zone"))
-    package var timeZone: SalesZone?
+    var timeZone: SalesZone?
 
-    @Option(
-        help: ArgumentHelp(
-            "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
-            valueName: "time"))
-    package var now: TimeOption?
+    @Option(help: .rehearsal)
+    var now: Timestamp?
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database + [.protocol, .denied]],
         [
             .ok: "compared; nothing differs",
@@ -88,28 +85,23 @@ package struct Compare: Verb {
             .busy: "another comparison is active, or another program keeps the database locked",
         ])
 
-    package init() {}
-
-    package func validate() throws {
-        if files.isEmpty, !fetch { throw ValidationError("Name a file to compare.") }
-        if DurationText(fresh) == nil {
-            throw ValidationError("--fresh takes a time such as 45m, 24h or 7d.")
-        }
-        if side == .appStoreConnect, ask {
-            throw ValidationError("--ask is for revenuecat: sums are compared with what is stored.")
-        }
-        if side == .revenuecat, fetch {
-            throw ValidationError("--fetch is for app-store-connect: name RevenueCat's files.")
-        }
-        if side == .revenuecat, timeZone != nil {
-            throw ValidationError(
-                "--time-zone is for app-store-connect: RevenueCat's times are UTC.")
-        }
+    func validate() throws {
+        try refuse(if: files.isEmpty && !fetch, "Name a file to compare.")
+        try refuse(
+            if: DurationText(fresh) == nil, "--fresh takes a time such as 45m, 24h or 7d.")
+        try refuse(
+            if: side == .appStoreConnect && ask,
+            "--ask is for revenuecat: sums are compared with what is stored.")
+        try refuse(
+            if: side == .revenuecat && fetch,
+            "--fetch is for app-store-connect: name RevenueCat's files.")
+        try refuse(
+            if: side == .revenuecat && timeZone != nil,
+            "--time-zone is for app-store-connect: RevenueCat's times are UTC.")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let clock = try invocation.clock(startingAt: now, settings: settings)
         let started = clock()
         let store = try Books(settings).openToRead(at: invocation.now())
@@ -124,28 +116,27 @@ package struct Compare: Verb {
         let folder = try ReportFolder.begin(
             in: directory, runID: header.runID, started: started, hasLog: false)
         let report: CompareReport
-        let status: ExitStatus
+        let summary: CompareSummary
         do {
             let context = try context(settings, database)
             switch side {
             case .revenuecat:
                 let scratch = try CompareScratch(at: folder.draftPath)
                 defer { scratch.remove() }
-                let summary = try await compare(
+                summary = try await compare(
                     scratch, store, settings, header, clock, invocation: invocation)
                 report = CompareReport(
                     summary, context: context, shownPath: folder.publishedPath)
-                status = summary.totals.exitStatus
                 _ = try report.finish(
                     folder, differences: scratch.forEachDifference,
                     evidence: { try store.forEachEvidence(of: scratch, $0) },
                     removeDraft: scratch.remove)
             case .appStoreConnect:
-                let (comparison, summary) = try await compareSales(
+                let comparison: SalesComparison
+                (comparison, summary) = try await compareSales(
                     store, settings, header, clock, directory: directory, invocation: invocation)
                 report = CompareReport(
                     summary, context: context, shownPath: folder.publishedPath)
-                status = summary.totals.exitStatus
                 _ = try report.finish(
                     folder, differences: { try comparison.differences.forEach($0) },
                     evidence: { _ in }, removeDraft: {})
@@ -155,12 +146,8 @@ package struct Compare: Verb {
             throw error
         }
         _ = consume claim
-        if common.json {
-            try invocation.show(json: report.json)
-        } else {
-            try invocation.show(lines: report.text)
-        }
-        return status
+        try common.show(report.json, report.text, in: invocation)
+        return summary.totals.exitStatus
     }
 
     private func context(
@@ -196,10 +183,10 @@ package struct Compare: Verb {
         let questions = ask ? try scratch.questionCount() : 0
         var answers: String?
         if questions > 0 {
-            let asking = CompareAsking(
-                scratch: scratch, store: store, settings: settings, invocation: invocation,
-                isQuiet: common.quiet)
-            answers = try await asking.perform(questions)
+            try scratch.prepareToAsk()
+            answers = try await ReadingInquiry.with(
+                settings, store, invocation, isQuiet: common.quiet
+            ) { try await askApple(questions, of: scratch, by: $0) }
             (totals, absentApps) = try store.compareWithRevenueCat(
                 scratch, newest: newest, policy: policy)
         }
@@ -273,28 +260,20 @@ extension Compare {
     }
 }
 
-/// Asks Apple about the lines of a comparison that lack a fresh statement.
-private struct CompareAsking {
-    let scratch: CompareScratch
-    let store: SQLiteStore
-    let settings: Settings
-    let invocation: Invocation
-    let isQuiet: Bool
-
+/// The questions about lines of a comparison that lack a fresh statement.
+extension Compare {
     /// How many questions are read, asked and kept together.
     private static let batch = 500
 
-    /// - Parameter total: How many questions there are.
+    /// - Parameters:
+    ///   - total: How many questions there are.
+    ///   - scratch: Has the questions, and gets the answers.
+    ///   - apple: Answers them.
     /// - Returns: What was asked and answered, in a sentence.
-    /// - Throws: 77 or 78 for a key or an address that cannot be used; what ends all asking.
-    func perform(_ total: Int) async throws -> String {
-        try scratch.prepareToAsk()
-        return try await ReadingInquiry.with(settings, store, invocation, isQuiet: isQuiet) {
-            try await ask(total, by: $0)
-        }
-    }
-
-    private func ask(_ total: Int, by apple: ReadingInquiry) async throws -> String {
+    /// - Throws: What ends all asking.
+    private func askApple(
+        _ total: Int, of scratch: CompareScratch, by apple: ReadingInquiry
+    ) async throws -> String {
         var asked = 0
         var notFound = 0
         var unanswered = 0

@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 import Reports
-package import Subscriptions
+import Subscriptions
 
 /// `trueup config check`, `config show` and `config schema`: the settings alone, without a database or a call.
-package struct Config: Verb {
-    package static let configuration = CommandConfiguration(
+struct Config: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Check the settings and jobs, or show each value and where it comes from.",
         discussion: """
             check reads trueup.yaml and every job next to it, or the named jobs, and prints one line for each \
@@ -28,20 +28,18 @@ package struct Config: Verb {
         help: ArgumentHelp(
             "With check and show: jobs, as trueup run takes them. With schema: settings or job.",
             valueName: "name"))
-    package var names: [String] = []
+    var names: [String] = []
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.anyCommand, [.config]],
         [
             .ok: "the settings and jobs can be used, or were shown",
             .config: "a file of settings cannot be used",
         ])
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         guard action == .schema else { return }
         guard names.count == 1, Self.schemas[names[0]] != nil else {
             throw ValidationError("Write \"trueup config schema settings\" or \"… schema job\".")
@@ -50,7 +48,7 @@ package struct Config: Verb {
 
     private static let schemas = ["settings": SettingsSchema.settings, "job": SettingsSchema.job]
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
         switch action {
         case .check: return try check(in: invocation)
         case .show: try show(in: invocation)
@@ -66,8 +64,7 @@ package struct Config: Verb {
     private func check(in invocation: Invocation) throws -> ExitStatus {
         var diagnoses: [Diagnosis] = []
         do throws(ConfigurationError) {
-            let settings = try Settings.load(
-                flag: common.config, environment: invocation.environment)
+            let settings = try common.settings(in: invocation)
             diagnoses = SettingsChecks.all(of: settings, jobs: names).diagnoses
         } catch {
             diagnoses = [
@@ -81,28 +78,24 @@ package struct Config: Verb {
     }
 
     private func show(in invocation: Invocation) throws {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+        let settings = try common.settings(in: invocation)
         let own = try EffectiveSetting.all(of: settings, environment: invocation.environment)
         var jobs: [(name: String, settings: [EffectiveSetting])] = []
         for name in names {
             let job = try JobSettings.load(name, beside: settings)
             jobs.append((job.name, try EffectiveSetting.all(of: job)))
         }
-        guard !common.json else {
-            return try invocation.show(
-                json: CanonicalJSON.object([
-                    "file": .string(settings.file), "settings": .array(own.map(\.json)),
-                    "jobs": .object(
-                        Dictionary(jobs.map { ($0.name, .array($0.settings.map(\.json))) }) {
-                            first, _ in first
-                        }),
-                ]))
-        }
-        try invocation.show(lines: Self.lines(own))
-        for job in jobs {
-            try invocation.show(lines: ["", "job \(job.name)"] + Self.lines(job.settings))
-        }
+        try common.show(
+            .object([
+                "file": .string(settings.file), "settings": .array(own.map(\.json)),
+                "jobs": .object(
+                    Dictionary(jobs.map { ($0.name, .array($0.settings.map(\.json))) }) {
+                        first, _ in first
+                    }),
+            ]),
+            Self.lines(own)
+                + jobs.flatMap { ["", "job \($0.name)"] + Self.lines($0.settings) },
+            in: invocation)
     }
 
     /// Key, value and origin in columns.

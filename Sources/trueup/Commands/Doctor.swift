@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup doctor`: whether a run would find everything that it needs.
-package struct Doctor: Verb {
-    package static let configuration = CommandConfiguration(
+struct Doctor: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Check everything that a run needs, with one or two calls to Apple for each app.",
         discussion: """
             It prints one line for each check, with what to do. It checks everything on this machine \
@@ -14,22 +14,19 @@ package struct Doctor: Verb {
             the exit status. If several checks fail, the most severe failure decides it.
             """)
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database, [.protocol, .denied, .cannotCreate]],
         [
             .ok: "a run would find everything that it needs; warnings count as well",
             .guarded: "max_excluded_share would stop a job, for rows of no configured app",
         ])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
         var diagnoses: [Diagnosis] = []
         do throws(ConfigurationError) {
-            let settings = try Settings.load(
-                flag: common.config, environment: invocation.environment)
+            let settings = try common.settings(in: invocation)
             diagnoses = await examine(settings, in: invocation)
         } catch {
             diagnoses = [

@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup entitlements`: what customers may use, and until when.
-package struct Entitlements: Verb {
-    package static let configuration = CommandConfiguration(
+struct Entitlements: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "List what customers may use, until when, and because of which purchase.",
         discussion: """
             It prints the table trueup_entitlements, or the table of yours that store.entitlements names: \
@@ -13,37 +13,34 @@ package struct Entitlements: Verb {
             """)
 
     @Option(help: ArgumentHelp("Only of this customer_id.", valueName: "id"))
-    package var customer: String?
+    var customer: String?
 
     @Option(help: ArgumentHelp("Only of this app.", valueName: "id"))
-    package var bundleID: String?
+    var bundleID: String?
 
     @Option(
         help: ArgumentHelp(
             "What is active at this time, in RFC 3339 or UNIX milliseconds (default: now), by what is "
                 + "known now.", valueName: "time"))
-    package var at: MomentOption?
+    var at: MomentOption?
 
     @Flag(help: "Only what is active.")
-    package var active = false
+    var active = false
 
     @Option(
         help: ArgumentHelp(
             "Only what changed in this run or after it: an id, part of one, or latest.",
             valueName: "run"))
-    package var changedSince: String?
+    var changedSince: String?
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [.ok: "listed; the list may be empty", .empty: "no row has that customer_id"])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let store = try Books(settings).openToRead(at: invocation.now())
         let moment = at?.timestamp ?? invocation.now()
         var filter = EntitlementFilter()

@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import Reports
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup erase`: takes one customer's signed payloads out of the database.
-package struct Erase: Verb {
-    package static let configuration = CommandConfiguration(
+struct Erase: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "List one customer's signed payloads, or erase them with --execute.",
         discussion: """
             Each erased payload leaves a tombstone with its digest, so that the ledger's chain of hashes \
@@ -18,15 +18,15 @@ package struct Erase: Verb {
             """)
 
     @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))
-    package var customer: String
+    var customer: String
 
     @Flag(help: "Erase the payloads; without it nothing is changed.")
-    package var execute = false
+    var execute = false
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [
             .ok: "listed or erased", .empty: "no row and no finding has that customer_id",
@@ -35,23 +35,17 @@ package struct Erase: Verb {
                 + "disk; run it again",
         ])
 
-    package init() {}
+    func validate() throws { try dry.refuse(with: execute) }
 
-    package func validate() throws { try dry.refuse(with: execute) }
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         guard execute else {
             let store = try Books(settings).openToRead(at: invocation.now())
             let found = try await store.evidence(ofCustomer: customer)
-            try show(found, erasedNow: nil, settings, in: invocation)
-            return found.subscriptions.isEmpty ? .empty : .ok
+            return try show(found, erasedNow: nil, settings, in: invocation)
         }
         let holder = RunningUser.lockHolder(doing: "erasing evidence")
-        let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
-            waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let lock = try invocation.lock(settings, for: holder)
         let books = try Books(settings, holder: holder)
         defer { books.release() }
         try books.bringUpToDate(under: lock)
@@ -65,49 +59,55 @@ package struct Erase: Verb {
         for remark in store.companyRemarks { invocation.say(remark) }
         let found = try await store.evidence(ofCustomer: customer)
         _ = consume lock
-        try show(found, erasedNow: erased, settings, in: invocation)
-        return found.subscriptions.isEmpty ? .empty : .ok
+        return try show(found, erasedNow: erased, settings, in: invocation)
     }
 
     private func show(
         _ found: CustomerEvidence, erasedNow: Int?, _ settings: Settings,
         in invocation: Invocation
-    ) throws {
+    ) throws -> ExitStatus {
         let standing = found.reportedBy.filter {
             ReportFolder.isPublished($0, in: settings.reportDirectory)
         }
         if common.json {
-            return try invocation.show(
-                CanonicalJSON.object([
-                    "customer_id": .string(customer),
-                    "erased_before": .integer(Int64(found.erased - (erasedNow ?? 0))),
-                    "erased_now": .integer(Int64(erasedNow ?? 0)),
-                    "events": .integer(Int64(found.events)),
-                    "kept": .integer(Int64(found.kept)),
-                    "runs": .array(standing.map(CanonicalJSON.string)),
-                    "subscriptions": .array(
-                        found.subscriptions.map { .string($0.originalTransactionID) }),
-                ]).rendered)
+            let members: [String: CanonicalJSON] = [
+                "customer_id": .string(customer),
+                "erased_before": .count(found.erased - (erasedNow ?? 0)),
+                "erased_now": .count(erasedNow ?? 0),
+                "events": .count(found.events),
+                "kept": .count(found.kept),
+                "runs": .strings(standing),
+                "subscriptions": .strings(found.subscriptions.map(\.originalTransactionID)),
+            ]
+            try invocation.show(CanonicalJSON.object(members).rendered)
+        } else {
+            try invocation.show(
+                lines: lines(of: found, standing, erasedNow: erasedNow, settings))
         }
+        return found.subscriptions.isEmpty ? .empty : .ok
+    }
+
+    private func lines(
+        of found: CustomerEvidence, _ standing: [String], erasedNow: Int?, _ settings: Settings
+    ) -> [String] {
         let rows = found.subscriptions.count
         guard rows > 0 else {
-            return try invocation.show(
-                "No row and no finding has the customer_id \(customer); nothing was erased.")
+            return ["No row and no finding has the customer_id \(customer); nothing was erased."]
         }
-        try invocation.show(
+        var lines = [
             "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
-                + "\(found.kept) signed payloads kept, \(found.erased) erased.")
-        try invocation.show(
+                + "\(found.kept) signed payloads kept, \(found.erased) erased.",
             erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
-                ?? "Nothing was erased. Add --execute to erase the payloads that are kept.")
+                ?? "Nothing was erased. Add --execute to erase the payloads that are kept.",
+        ]
         if found.events > 0 {
-            try invocation.show("\(found.events) messages of events are kept as well.")
+            lines.append("\(found.events) messages of events are kept as well.")
         }
-        guard !standing.isEmpty else { return }
-        try invocation.show(
+        guard !standing.isEmpty else { return lines }
+        lines.append(
             "Report folders are sealed and keep what they show. These of "
                 + "\(settings.reportDirectory) still show payloads or rows of the customer; "
                 + "delete them from the front of the chain when their time is over:")
-        for run in standing { try invocation.show("  \(run)") }
+        return lines + standing.map { "  " + $0 }
     }
 }

@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 import SubscriptionStore
 package import Subscriptions
 
 /// `trueup estimate JOB`: what a run would ask, and what that takes, before anything is asked.
-package struct Estimate: Verb {
-    package static let configuration = CommandConfiguration(
+struct Estimate: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Forecast a run: rows, calls, time and share of the quota.",
         discussion: """
             It scans the table as the run does, changes nothing, makes no call to Apple and needs no \
@@ -13,35 +13,28 @@ package struct Estimate: Verb {
             state before trueup's database, it exits with 78, as a run would.
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The job: jobs/JOB.yaml next to the settings, or a path.", valueName: "job"),
-        completion: .jobs)
-    package var job: String
+    @Argument(help: .job, completion: .jobs)
+    var job: String
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Forecast as if it were this time (RFC 3339); with loopback endpoints only.",
             valueName: "time"))
-    package var now: TimeOption?
+    var now: Timestamp?
 
-    @OptionGroup package var scope: AppScope
+    @OptionGroup var scope: AppScope
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [
             .ok: "the forecast was printed",
             .empty: "no app is assigned to the worker of --app-shard",
         ])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let apps = try scope.apps(among: settings.apps)
         let job = try JobSettings.load(job, beside: settings)
         let now = try invocation.clock(startingAt: now, settings: settings)()
@@ -52,14 +45,10 @@ package struct Estimate: Verb {
         if case .lacksEntries(let problem) = ledger { throw StoreError.schema(problem) }
         let forecast = try await RunForecast(
             of: job, settings: settings, apps: apps, at: now, in: store)
-        let report = EstimateReport(
-            job: job, forecast: forecast, copy: try settings.company.copy(in: store),
-            companyLedger: ledger)
-        guard !common.json else {
-            try invocation.show(json: report.json)
-            return .ok
-        }
-        try invocation.show(lines: report.lines)
+        var report = EstimateReport(
+            job: job, forecast: forecast, copy: try settings.company.copy(in: store))
+        report.companyLedger = ledger
+        try common.show(report.json, report.lines, in: invocation)
         return .ok
     }
 }
@@ -68,25 +57,18 @@ package struct Estimate: Verb {
 package struct EstimateReport {
     private let job: JobSettings
     private let forecast: RunForecast
-    private let companyLedger: CompanyLedgerLook?
     private let copy: CopyState?
-
-    package init(job: JobSettings, forecast: RunForecast, copy: CopyState? = nil) {
-        self.init(job: job, forecast: forecast, copy: copy, companyLedger: nil)
-    }
+    /// The state of the ledger next to the company's own table, where there is one.
+    var companyLedger: CompanyLedgerLook?
 
     /// - Parameters:
     ///   - job: The job's settings.
     ///   - forecast: What its run would need.
     ///   - copy: How old the copy of a company's own table is.
-    ///   - companyLedger: What was seen of the company's own table, where there is one.
-    init(
-        job: JobSettings, forecast: RunForecast, copy: CopyState?, companyLedger: CompanyLedgerLook?
-    ) {
-        self.copy = copy
+    package init(job: JobSettings, forecast: RunForecast, copy: CopyState? = nil) {
         self.job = job
         self.forecast = forecast
-        self.companyLedger = companyLedger
+        self.copy = copy
     }
 
     private var questions: QuestionForecast { forecast.questions }
@@ -135,7 +117,7 @@ package struct EstimateReport {
     }
 
     private var reasonLines: [String] {
-        TextTable.lines(
+        TerminalLines.table(
             reasons.map { [$0.0.rawValue, String($0.1)] } + [["total", String(asked)]],
             rightAligned: [1])
     }
@@ -145,7 +127,7 @@ package struct EstimateReport {
             "app", "endpoint", "expected", "at least", "at most", "of the job's hour",
             "of Apple's hour", "",
         ]
-        return TextTable.lines(
+        return TerminalLines.table(
             [head]
                 + forecast.lines.map { line in
                     [
@@ -252,27 +234,27 @@ package struct EstimateReport {
         .object([
             "job": .string(job.name), "coverage": .string(job.coverage.rawValue),
             "steps": .array(job.steps.map { .string($0.rawValue) }),
-            "rows": .integer(Int64(questions.rows)),
-            "customers": .integer(Int64(questions.customers.count)),
+            "rows": .count(questions.rows),
+            "customers": .count(questions.customers.count),
             "customers_are_exact": .boolean(questions.customers.isExact),
-            "quiet": questions.unchanged.map { .integer(Int64($0)) } ?? .null,
-            "sample": .integer(Int64(questions.questions[.sample] ?? 0)),
+            "quiet": .count(questions.unchanged),
+            "sample": .count(questions.questions[.sample] ?? 0),
             "excluded": .object(
                 Dictionary(
-                    questions.excluded.map { ($0.key.rawValue, .integer(Int64($0.value))) },
-                    uniquingKeysWith: { first, _ in first })),
+                    questions.excluded.map { ($0.key.rawValue, .count($0.value)) }
+                ) { first, _ in first }),
             "questions": .object(
                 Dictionary(
-                    reasons.map { ($0.0.rawValue, .integer(Int64($0.1))) },
-                    uniquingKeysWith: { first, _ in first })),
+                    reasons.map { ($0.0.rawValue, .count($0.1)) }
+                ) { first, _ in first }),
             "calls": .array(forecast.lines.map(json)),
             "seconds": forecast.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
             "max_duration_seconds": .integer(forecast.maxDurationMilliseconds / 1000),
             "goes_on_with_a_stopped_run": .boolean(questions.resumes),
-            "checked_by_stopped_run": .integer(Int64(questions.judgedByStoppedRun)),
-            "settled_in_round": .integer(Int64(questions.settledInRound)),
+            "checked_by_stopped_run": .count(questions.judgedByStoppedRun),
+            "settled_in_round": .count(questions.settledInRound),
             "based_on_runs": .array(questions.pastRuns.map { .string($0.runID) }),
-            "notes": .array(notes.map { .string($0) }),
+            "notes": .strings(notes),
         ])
     }
 
@@ -281,9 +263,9 @@ package struct EstimateReport {
             "bundle_id": .string(line.app.bundleID),
             "environment": .string(line.app.environment.rawValue),
             "endpoint": .string(line.endpoint), "basis": .string(line.basis.rawValue),
-            "expected": line.expected.map { .integer(Int64($0)) } ?? .null,
-            "least": .integer(Int64(line.least)),
-            "most": line.most.map { .integer(Int64($0)) } ?? .null,
+            "expected": .count(line.expected),
+            "least": .count(line.least),
+            "most": .count(line.most),
             "seconds": line.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
             "percent_of_hour": .text(line.shareOfHour.map(Self.number)),
             "percent_of_apple_hour": .text(line.shareOfAppleHour.map(Self.number)),

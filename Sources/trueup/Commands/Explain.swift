@@ -1,10 +1,10 @@
-package import ArgumentParser
+import ArgumentParser
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup explain ID`: everything that is known about one subscription.
-package struct Explain: Verb {
-    package static let configuration = CommandConfiguration(
+struct Explain: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Show one subscription: both sides, its history, and its next check.",
         discussion: """
             ID is an original transaction id or a customer_id. The command shows every subscription, in \
@@ -17,25 +17,21 @@ package struct Explain: Verb {
     @Argument(
         help: ArgumentHelp(
             "The original transaction id, or a customer_id.", valueName: "id"))
-    package var id: String
+    var id: String
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Show the state as of this time (RFC 3339); with a loopback endpoint only.",
             valueName: "time"))
-    package var now: TimeOption?
+    var now: Timestamp?
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database], [.ok: "shown", .data: "trueup knows nothing of the id"])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let now = try invocation.clock(startingAt: now, settings: settings)()
         let store = try Books(settings).openToRead(at: invocation.now())
         let explanations = try store.explanations(
@@ -49,32 +45,23 @@ package struct Explain: Verb {
             )
         }
         let isCustomer = !explanations.contains { $0.key.originalTransactionID == id }
-        guard common.json else {
-            for (number, explanation) in explanations.enumerated() {
-                let separator = number == 0 ? [] : [""]
-                try invocation.show(lines: separator + ExplainReport(explanation, at: now).lines)
-            }
-            return .ok
-        }
-        try invocation.show(
-            json: CanonicalJSON.object([
+        try common.show(
+            .object([
                 "customer_id": isCustomer ? .string(id) : .null,
                 "original_transaction_id": isCustomer ? .null : .string(id),
                 "subscriptions": .array(explanations.map { $0.json(at: now) }),
-            ]))
+            ]),
+            Array(
+                explanations.map { ExplainReport(explanation: $0, now: now).lines }
+                    .joined(separator: [""])), in: invocation)
         return .ok
     }
 }
 
 /// The output of `explain` about one subscription, for people.
-struct ExplainReport {
-    private let explanation: SubscriptionExplanation
-    private let now: Timestamp
-
-    init(_ explanation: SubscriptionExplanation, at now: Timestamp) {
-        self.explanation = explanation
-        self.now = now
-    }
+private struct ExplainReport {
+    let explanation: SubscriptionExplanation
+    let now: Timestamp
 
     var lines: [String] {
         let key = explanation.key
@@ -83,18 +70,18 @@ struct ExplainReport {
                 + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
             "", "Stored row" + (row.isEmpty ? ": none" : ""),
         ]
-        lines += TextTable.lines(row, rightAligned: []) + [""]
-        lines += TextTable.lines(
+        lines += TerminalLines.table(row) + [""]
+        lines += TerminalLines.table(
             [
                 ["last check", check], ["pending check", agenda],
                 explanation.absence.map { ["not found", absence($0)] },
                 explanation.nextQuestion(at: now).map { ["next check", $0.sentence] },
-            ].compactMap(\.self), rightAligned: [])
+            ].compactMap(\.self))
         lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
         lines += findings
-        let timeLine = ExplainTimeLine(explanation)
+        let timeLine = timeLine
         lines += ["", "Time line" + (timeLine.isEmpty ? ": nothing" : "")]
-        lines += TextTable.lines(timeLine.rows, rightAligned: [])
+        lines += TerminalLines.table(timeLine)
         return lines
     }
 
@@ -157,7 +144,7 @@ struct ExplainReport {
         }
     }
 
-    static func shown(_ value: FieldValue) -> String {
+    private static func shown(_ value: FieldValue) -> String {
         value.isEmpty ? "nothing" : PlainText.of(value.plainText)
     }
 }
@@ -180,41 +167,36 @@ extension SubscriptionRun.Look {
 
 /// The history of one subscription, from all sides in the order of time: what Apple signed and
 /// tried to deliver, what was received, what runs did, found and wrote.
-struct ExplainTimeLine {
+extension ExplainReport {
     private struct Event {
         var at: Timestamp?
         var what: String
         var text: String
     }
 
-    private let events: [Event]
-
-    init(_ explanation: SubscriptionExplanation) {
+    private var timeLine: [[String]] {
         // Of the same moment: first what was the reason for the other.
-        var events = Self.words(of: explanation)
+        var events = statements
         events += explanation.notifications.flatMap(Self.events)
         events += explanation.nights.map(Self.event)
         events += explanation.findings.flatMap {
             Self.events($0, explanation.lastReported[$0.findingID])
         }
         events += explanation.corrections.map(Self.event)
-        self.events = events.enumerated().sorted { left, right in
+        let inOrder = events.enumerated().sorted { left, right in
             let (first, second) = (left.element.at, right.element.at)
             guard let first, let second, first != second else {
                 return first == second ? left.offset < right.offset : first == nil
             }
             return first < second
-        }.map(\.element)
-    }
-
-    var isEmpty: Bool { events.isEmpty }
-
-    var rows: [[String]] {
-        events.map { [$0.at?.rfc3339 ?? "time unknown", $0.what, $0.text] }
+        }
+        return inOrder.map { _, event in
+            [event.at?.rfc3339 ?? "time unknown", event.what, event.text]
+        }
     }
 
     /// When Apple signed what the row and the last check rest on.
-    private static func words(of explanation: SubscriptionExplanation) -> [Event] {
+    private var statements: [Event] {
         let row = explanation.row?.signedDate
         let check = explanation.check?.check.signedDate
         var events: [Event] = []
@@ -269,8 +251,8 @@ struct ExplainTimeLine {
         if let finding {
             text +=
                 ": \(finding.field.map { PlainText.of($0) + ", " } ?? "")stored "
-                + "\(ExplainReport.shown(finding.localValue)), Apple's "
-                + ExplainReport.shown(finding.appleValue)
+                + "\(Self.shown(finding.localValue)), Apple's "
+                + Self.shown(finding.appleValue)
         }
         let first = Event(at: known.firstSeen, what: "finding", text: text)
         guard known.lastSeen > known.firstSeen else { return [first] }
@@ -284,8 +266,8 @@ struct ExplainTimeLine {
 
     private static func event(_ entry: LedgerEntry) -> Event {
         let changes = entry.changes.named.map { name, change in
-            "\(PlainText.of(name)) \(ExplainReport.shown(change.before)) → "
-                + ExplainReport.shown(change.after)
+            "\(PlainText.of(name)) \(Self.shown(change.before)) → "
+                + Self.shown(change.after)
         }
         let rules = entry.kinds.map(\.rawValue).joined(separator: ", ")
         return Event(
@@ -337,8 +319,8 @@ extension SubscriptionExplanation {
             "row": row.map { row in
                 .object(
                     Dictionary(
-                        SubscriptionField.allCases.map { ($0.rawValue, row.value(of: $0).json) },
-                        uniquingKeysWith: { first, _ in first }))
+                        SubscriptionField.allCases.map { ($0.rawValue, row.value(of: $0).json) }
+                    ) { first, _ in first })
             } ?? .null,
             "last_check": check.map { record in
                 .object([
@@ -352,13 +334,13 @@ extension SubscriptionExplanation {
                 .object([
                     "reason": .string(pending.reason.rawValue), "since": .time(pending.since),
                     "rests_on": .time(pending.restsOn),
-                    "attempts": .integer(Int64(pending.attempts)),
+                    "attempts": .count(pending.attempts),
                 ])
             } ?? .null,
             "not_found": absence.map { record in
                 .object([
                     "first_day": .string(record.firstDay), "last_day": .string(record.lastDay),
-                    "distinct_days": .integer(Int64(record.distinctDays)),
+                    "distinct_days": .count(record.distinctDays),
                 ])
             } ?? .null,
             "next_question": nextQuestion(at: now).map { next in
@@ -410,8 +392,8 @@ extension SubscriptionRun {
         .object([
             "run_id": .string(runID), "job": .string(job), "mode": .string(mode),
             "started": .time(started),
-            "exit_status": exitStatus.map { .integer(Int64($0.code)) } ?? .null,
-            "narrowing": .array(filters.map { .string($0) }), "look": .string(look.name),
+            "exit_status": .exitStatus(exitStatus),
+            "narrowing": .strings(filters), "look": .string(look.name),
             "asked_because": .text(look.because?.rawValue), "reason": .text(look.reason),
         ])
     }

@@ -1,13 +1,13 @@
-package import ArgumentParser
+import ArgumentParser
 import FoundationEssentials
 import Glibc
 import ProgramDatabase
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup init`: settings, jobs and an empty database to start from.
-package struct Init: Verb {
-    package static let configuration = CommandConfiguration(
+struct Init: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Write commented settings and job files, and create the database.",
         discussion: """
             It never overwrites a file, so you can run it twice. The settings file is the one that \
@@ -21,25 +21,22 @@ package struct Init: Verb {
             """)
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Read the schema of your own database, and print a proposed mapping.",
             valueName: "url"))
-    package var from: String?
+    var from: String?
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database, [.cannotCreate]],
         [
             .ok: "the files and the database are there",
             .data: "with --from: no table has a column for Apple's original transaction id",
         ])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
         if let from { return try await propose(from: from, in: invocation) }
         let file = Settings.file(flag: common.config, environment: invocation.environment)
         let directory = SettingsPath.directory(of: file)
@@ -127,11 +124,9 @@ package struct Init: Verb {
                     + "Tables: " + tables.map(\.name.description).joined(separator: ", ")
                     + ". Nothing was written. Write the mapping by hand (docs/mappings/README.md).")
         }
-        guard !common.json else {
-            try invocation.show(json: CanonicalJSON.object(["proposal": .string(text)]))
-            return .ok
-        }
-        try invocation.show(lines: (text.hasSuffix("\n") ? String(text.dropLast()) : text).lines)
+        try common.show(
+            .object(["proposal": .string(text)]),
+            (text.hasSuffix("\n") ? String(text.dropLast()) : text).lines, in: invocation)
         return .ok
     }
 
@@ -150,16 +145,14 @@ package struct Init: Verb {
     private func createDatabase(
         _ settings: Settings, _ invocation: Invocation, _ parts: inout Parts
     ) throws {
-        let path = settings.databasePath
         let before = umask(0o077)
         defer { _ = umask(before) }
         do {
-            let lock = try RunLock.acquire(
-                forDatabaseAt: path, holder: RunningUser.lockHolder(doing: "init"),
-                now: invocation.now(), waitMilliseconds: invocation.lockPatienceMilliseconds)
-            let books = try Books(settings, holder: RunningUser.lockHolder(doing: "init"))
+            let holder = RunningUser.lockHolder(doing: "init")
+            let lock = try invocation.lock(settings, for: holder)
+            let books = try Books(settings, holder: holder)
             let made = try books.create(under: lock)
-            CallNotes(besideDatabaseAt: path).prepare()
+            CallNotes(besideDatabaseAt: settings.databasePath).prepare()
             _ = consume lock
             parts.restored = made.restored
             if let isNew = made.isNewOnServer, let place = books.place {
@@ -171,24 +164,19 @@ package struct Init: Verb {
     }
 
     private func show(_ parts: Parts, settingsFile: String, in invocation: Invocation) throws {
-        if common.json {
-            let lists: [String: CanonicalJSON] = [
-                "created": .array(parts.created.map(CanonicalJSON.string)),
-                "kept": .array(parts.kept.map(CanonicalJSON.string)),
-                "missing": .array(parts.missing.map { .string($0.path) }),
-                "restored": .array(parts.restored.map(CanonicalJSON.string)),
-            ]
-            let object = dry.dryRun ? lists.merging(["dry_run": .boolean(true)]) { $1 } : lists
-            try invocation.show(json: CanonicalJSON.object(object))
-            return
-        }
+        var lists: [String: CanonicalJSON] = [
+            "created": .strings(parts.created), "kept": .strings(parts.kept),
+            "missing": .strings(parts.missing.map(\.path)), "restored": .strings(parts.restored),
+        ]
+        if dry.dryRun { lists["dry_run"] = .boolean(true) }
         let created = dry.dryRun ? "missing, would be created: " : "created  "
-        for path in parts.created { try invocation.show(created + path) }
-        for path in parts.kept {
-            try invocation.show("kept     \(path) (was there already)")
-        }
-        for file in parts.missing { try invocation.show("missing  \(file.reason)") }
-        for part in parts.restored { try invocation.show("restored \(part)") }
+        try common.show(
+            .object(lists),
+            parts.created.map { created + $0 }
+                + parts.kept.map { "kept     \($0) (was there already)" }
+                + parts.missing.map { "missing  \($0.reason)" }
+                + parts.restored.map { "restored \($0)" }, in: invocation)
+        guard !common.json else { return }
         if !common.quiet, !parts.missing.isEmpty {
             try invocation.output.flush()
             invocation.say(

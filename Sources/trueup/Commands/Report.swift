@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import Reports
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup report RUN`: renders the report of a stored run again.
-package struct Report: Verb {
-    package static let configuration = CommandConfiguration(
+struct Report: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Render a stored report again, compare two, or sum up the runs of a day.",
         discussion: """
             It prints summary.txt (with --json summary.json) or the file that --file names, byte for \
@@ -27,38 +27,35 @@ package struct Report: Verb {
             "The run as \"trueup status\" lists it, the end of its name, its report folder, or latest; "
                 + "or \"night\" before a date; or \"diff\" before two runs.", valueName: "run"),
         completion: .directory)
-    package var run: String
+    var run: String
 
     @Argument(
         help: ArgumentHelp(
             "With \"night\": the UTC day on which the runs began, such as 2026-11-20. With \"diff\": two "
                 + "runs, the earlier one first.", valueName: "date-or-runs"))
-    package var more: [String] = []
+    var more: [String] = []
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Print this file, such as report.html (default: summary.txt).", valueName: "name"))
-    package var file: String?
+    var file: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp("Write all files into this new folder.", valueName: "dir"),
         completion: .directory)
-    package var output: String?
+    var output: String?
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "With \"night\": read this report folder instead of the database; may be repeated.",
             valueName: "dir"),
         completion: .directory)
-    package var reports: [String] = []
+    var reports: [String] = []
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [
             .ok: "printed or written",
@@ -67,40 +64,33 @@ package struct Report: Verb {
             .unavailable: "the database did not open, or the runs of other workers cannot be read",
         ])
 
-    package init() {}
-
-    package func validate() throws {
+    func validate() throws {
         let expected = run == Self.night ? 1 : run == Self.diff ? 2 : 0
-        guard more.count == expected else {
-            throw ValidationError(
-                "Give a run alone, one date after \"night\" (\"trueup report night 2026-11-20\"), or two "
-                    + "runs after \"diff\".")
-        }
-        if !more.isEmpty && (file != nil || output != nil) {
-            throw ValidationError(
-                "--file and --output are for the report of one run, not for the runs of a day or for "
-                    + "a comparison.")
-        }
-        if date == nil && !reports.isEmpty {
-            throw ValidationError(
-                "--reports is for the runs of a day, such as \"trueup report night 2026-11-20 "
-                    + "--reports DIR\".")
-        }
-        if file != nil && output != nil {
-            throw ValidationError(
-                "--file prints one file, --output writes all of them; give one of the two.")
-        }
+        try refuse(
+            if: more.count != expected,
+            "Give a run alone, one date after \"night\" (\"trueup report night 2026-11-20\"), or two "
+                + "runs after \"diff\".")
+        try refuse(
+            if: !more.isEmpty && (file != nil || output != nil),
+            "--file and --output are for the report of one run, not for the runs of a day or for "
+                + "a comparison.")
+        try refuse(
+            if: date == nil && !reports.isEmpty,
+            "--reports is for the runs of a day, such as \"trueup report night 2026-11-20 "
+                + "--reports DIR\".")
+        try refuse(
+            if: file != nil && output != nil,
+            "--file prints one file, --output writes all of them; give one of the two.")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
         if let date, !reports.isEmpty {
             _ = try Self.start(of: date)
-            let (night, isWhole) = try ReportFolders(reports).night(date)
+            let (night, isWhole) = try night(date)
             try write(night, invocation)
             return isWhole ? .ok : .unavailable
         }
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+        let settings = try common.settings(in: invocation)
         if let date {
             return try await show(date, settings, invocation)
         }
@@ -112,10 +102,10 @@ package struct Report: Verb {
         if let output, dry.dryRun {
             try rendered.requireNew(output)
             return try dry.show(
-                .object(["files": .array(RenderedRun.fileNames.map(CanonicalJSON.string))]),
+                .object(["files": .strings(RenderedRun.fileNames)]),
                 "\(RenderedRun.fileNames.count) files would be written into \(output): "
                     + RenderedRun.fileNames.joined(separator: ", ") + ".",
-                asJSON: common.json, in: invocation)
+                common, in: invocation)
         }
         if let output {
             try await onBackgroundThread { try rendered.write(into: output) }
@@ -149,8 +139,7 @@ package struct Report: Verb {
             difference.appendJSON(to: &bytes)
             try invocation.show(renderedJSON: String(decoding: bytes, as: UTF8.self))
         }
-        guard common.json else { return try invocation.show(lines: differences.lines) }
-        try invocation.show(json: differences.json)
+        try common.show(differences.json, differences.lines, in: invocation)
     }
 
     /// - Returns: 69 where there may be runs of other workers that cannot be read.
@@ -177,11 +166,7 @@ package struct Report: Verb {
             throw CommandFailure(
                 .usage, "No run began on \(date) (UTC). \"trueup status\" lists the last ones.")
         }
-        runs.sort {
-            ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
-        }
-        let night = DaySummary(day: date, runs: runs, gap: others.gap)
-        try write(night, invocation)
+        try write(Self.summary(of: date, runs, gap: others.gap), invocation)
         return others.gap == nil ? .ok : .unavailable
     }
 
@@ -194,8 +179,7 @@ package struct Report: Verb {
     }
 
     private func write(_ night: DaySummary, _ invocation: Invocation) throws {
-        guard !common.json else { return try invocation.show(json: night.json) }
-        try invocation.show(lines: night.lines)
+        try common.show(night.json, night.lines, in: invocation)
     }
 
     /// `nil` for a run that was killed or whose lists are past their retention.
@@ -253,18 +237,16 @@ package struct Report: Verb {
 }
 
 /// The report folders of several workers, shown as one: `--reports DIR` of `trueup report night`.
-struct ReportFolders {
-    private let directories: [String]
-
-    init(_ directories: [String]) { self.directories = directories }
-
+extension Report {
     /// The runs of a UTC day in all of them; a folder that is named twice is read once.
     ///
     /// - Parameter day: As `yyyy-MM-dd`.
     /// - Returns: The runs in the order in which they began, and what could not be read.
     /// - Throws: 69 where nothing could be read, 64 where no run began.
-    func night(_ day: String) throws(CommandFailure) -> (summary: DaySummary, isWhole: Bool) {
-        let paths = directories.map(FileSystemFacts.realPath).uniqued()
+    private func night(
+        _ day: String
+    ) throws(CommandFailure) -> (summary: DaySummary, isWhole: Bool) {
+        let paths = reports.map(FileSystemFacts.realPath).uniqued()
         let nights = paths.map { StoredDay(of: day, in: $0) }
         let gaps = nights.flatMap(\.gaps)
         let gap =
@@ -272,7 +254,7 @@ struct ReportFolders {
             ? nil
             : "Runs may be missing: " + gaps.prefix(3).joined(separator: " ")
                 + (gaps.count > 3 ? " And \(gaps.count - 3) more." : "")
-        var runs = nights.flatMap(\.runs).map { DaySummary.Run($0) }
+        let runs = nights.flatMap(\.runs).map { DaySummary.Run($0) }
         guard !runs.isEmpty else {
             if let gap { throw CommandFailure(.unavailable, gap) }
             throw CommandFailure(
@@ -280,45 +262,49 @@ struct ReportFolders {
                 "No run of these report folders began on \(day) (UTC): "
                     + paths.map(PlainText.of).joined(separator: ", "))
         }
-        runs.sort {
+        return (Self.summary(of: day, runs, gap: gap), gap == nil)
+    }
+
+    /// The runs of a day in the order in which they began.
+    private static func summary(
+        of day: String, _ runs: [DaySummary.Run], gap: String?
+    ) -> DaySummary {
+        let inOrder = runs.sorted {
             ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
         }
-        return (DaySummary(day: day, runs: runs, gap: gap), gap == nil)
+        return DaySummary(day: day, runs: inOrder, gap: gap)
     }
 }
 
 /// `trueup show plan [RUN]`: what a check would change, for people.
-package struct Show: Verb {
-    package static let configuration = CommandConfiguration(
+struct Show: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "List the plan of a run, one line for each change.",
         discussion: """
             A line begins with ~ for a changed row, + for an inserted one and - for a deleted one. The \
             command reads the database and changes nothing. "trueup apply" applies the plan of a check.
             """)
 
-    package enum Subject: String, ExpressibleByArgument, CaseIterable, Sendable {
+    enum Subject: String, ExpressibleByArgument, CaseIterable, Sendable {
         case plan
     }
 
     @Argument(help: ArgumentHelp("What to show: plan.", valueName: "what"))
-    package var subject: Subject
+    var subject: Subject
 
     @Argument(
         help: ArgumentHelp(
             "The run as \"trueup status\" lists it, the end of its name, or its report folder.",
             valueName: "run"))
-    package var run = "latest"
+    var run = "latest"
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database], [.ok: "shown", .usage: "bad arguments, or no such run"])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let (runID, record) = try RunName(run).record(settings, in: invocation)
         var counts = PlanListing.Counts()
         try record.forEachPlanned { correction, _ in counts.add(correction) }

@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import Reports
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup restored`: declares that the database was restored or rebuilt.
-package struct Restored: Verb {
-    package static let configuration = CommandConfiguration(
+struct Restored: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Declare that the database was restored to a state before its reports.",
         discussion: """
             A restored backup lacks the newest ledger entries; a rebuilt database lacks all of them. The \
@@ -21,38 +21,30 @@ package struct Restored: Verb {
             (/usr/share/doc/trueup/docs/backup.md where the package is installed).
             """)
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Why; the ledger and verify show it.", valueName: "text"))
-    package var reason: String
+    @Option(help: ArgumentHelp("Why; the ledger and verify show it.", valueName: "text"))
+    var reason: String
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database, [.cannotCreate]],
         [
             .ok: "the restore is declared", .usage: "bad arguments, or there is nothing to declare",
             .data: "a report that is needed cannot be read",
         ])
 
-    package init() {}
-
-    package func validate() throws {
-        guard reason.contains(where: { !$0.isWhitespace }) else {
-            throw ValidationError(
-                "--reason is empty. Say why the database was restored or rebuilt.")
-        }
+    func validate() throws {
+        try refuse(
+            if: reason.allSatisfy(\.isWhitespace),
+            "--reason is empty. Say why the database was restored or rebuilt.")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let holder = RunningUser.lockHolder(doing: "restored")
         guard !dry.dryRun else { return try await showDryRun(settings, holder, in: invocation) }
-        let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
-            waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let lock = try invocation.lock(settings, for: holder)
         let opened = try Books(settings, holder: holder)
         defer { opened.release() }
         try opened.bringUpToDate(under: lock)
@@ -95,18 +87,14 @@ package struct Restored: Verb {
             settings: settings, reason: reason, holder: holder, invocation: invocation)
         let (lost, report) = try await restoration.declare(in: store)
         _ = consume lock
-        guard !common.json else {
-            try invocation.show(
-                json: CanonicalJSON.object([
-                    "lost": Self.json(lost), "reason": .string(reason), "report": .string(report),
-                ]))
-            return .ok
-        }
-        for one in lost { try invocation.show(one.sentence) }
-        try invocation.show(
-            "The restore is declared. \"trueup verify\" shows it as a declared break from now on. "
-                + "Report: \(report)"
-        )
+        try common.show(
+            .object([
+                "lost": Self.json(lost), "reason": .string(reason), "report": .string(report),
+            ]),
+            lost.map(\.sentence) + [
+                "The restore is declared. \"trueup verify\" shows it as a declared break from now on. "
+                    + "Report: \(report)"
+            ], in: invocation)
         return .ok
     }
 
@@ -120,7 +108,7 @@ package struct Restored: Verb {
         if case .lacksEntries = ledger, let ledger {
             return try dry.show(
                 .object(["company_ledger": ledger.json]),
-                ledger.text + " The command would settle that.", asJSON: common.json, in: invocation
+                ledger.text + " The command would settle that.", common, in: invocation
             )
         }
         let restoration = Restoration(
@@ -130,7 +118,7 @@ package struct Restored: Verb {
             .object(["lost": Self.json(lost)]),
             lost.map(\.sentence).joined(separator: " ")
                 + " This would be declared as a restore, in the ledger and in a report of its own.",
-            asJSON: common.json, in: invocation)
+            common, in: invocation)
     }
 
     private static func json(_ lost: [LedgerBreak]) -> CanonicalJSON {
@@ -143,55 +131,49 @@ package struct Restored: Verb {
             })
     }
 
+    private static func json(_ entries: ClosedRange<Int64>) -> CanonicalJSON {
+        .object(["from": .integer(entries.lowerBound), "to": .integer(entries.upperBound)])
+    }
+
     /// The ledger next to the company's table is that of these books now.
     private func showAdoption(
         insteadOf former: String, by books: String, in invocation: Invocation
     ) throws {
-        guard !common.json else {
-            return try invocation.show(
-                json: CanonicalJSON.object([
-                    "lost": .array([]), "books": .string(books), "former_books": .string(former),
-                    "reason": .string(reason), "report": .null,
-                ]))
-        }
-        try invocation.show(
-            "Declared: the ledger next to your table belongs to \(books) from now on, no longer to "
-                + "\(former). The next run imports its entries.")
+        try common.show(
+            .object([
+                "lost": .array([]), "books": .string(books), "former_books": .string(former),
+                "reason": .string(reason), "report": .null,
+            ]),
+            [
+                "Declared: the ledger next to your table belongs to \(books) from now on, no longer "
+                    + "to \(former). The next run imports its entries."
+            ], in: invocation)
     }
 
     /// The ledger next to the company's table had these entries, so that nothing is lost.
     private func showAdoptedEntries(of range: ClosedRange<Int64>, in invocation: Invocation) throws
     {
-        guard !common.json else {
-            let taken: [String: CanonicalJSON] = [
-                "from": .integer(range.lowerBound), "to": .integer(range.upperBound),
-            ]
-            return try invocation.show(
-                json: CanonicalJSON.object([
-                    "lost": .array([]), "taken_over": .object(taken), "reason": .string(reason),
-                    "report": .null,
-                ]))
-        }
-        try invocation.show(
-            "Nothing had to be declared: trueup's database was restored to an earlier state. Entries "
-                + "\(range.lowerBound) to \(range.upperBound) were imported from the ledger next to your "
-                + "table, and from reports where that ledger lacks them.")
+        try common.show(
+            .object([
+                "lost": .array([]), "taken_over": Self.json(range), "reason": .string(reason),
+                "report": .null,
+            ]),
+            [
+                "Nothing had to be declared: trueup's database was restored to an earlier state. "
+                    + "Entries \(range.lowerBound) to \(range.upperBound) were imported from the "
+                    + "ledger next to your table, and from reports where that ledger lacks them."
+            ], in: invocation)
     }
 
     /// The books have these entries, and the company's table lost them.
     private func showLoss(ofTable lost: ClosedRange<Int64>, in invocation: Invocation) throws {
-        guard !common.json else {
-            let range: [String: CanonicalJSON] = [
-                "from": .integer(lost.lowerBound), "to": .integer(lost.upperBound),
-            ]
-            return try invocation.show(
-                json: CanonicalJSON.object([
-                    "lost": .array([.object(range)]), "reason": .string(reason), "report": .null,
-                ]))
-        }
-        try invocation.show(
-            "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
-                + "\(lost.upperBound). trueup's database keeps them. The next run checks every row."
-        )
+        try common.show(
+            .object([
+                "lost": .array([Self.json(lost)]), "reason": .string(reason), "report": .null,
+            ]),
+            [
+                "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
+                    + "\(lost.upperBound). trueup's database keeps them. The next run checks every row."
+            ], in: invocation)
     }
 }

@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import Reports
 package import SubscriptionStore
 package import Subscriptions
 
 /// `trueup status`: what there is, how old it is, and whether a run is active.
-package struct Status: Verb {
-    package static let configuration = CommandConfiguration(
+struct Status: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Show the last runs, coverage, open findings and a running job.",
         discussion: "It reads the database and changes nothing.")
 
@@ -14,17 +14,14 @@ package struct Status: Verb {
     /// The newest runs of other workers.
     private static let listedWorkers = 50
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [.ok: "shown, whatever the runs ended with; \"explain\" and the reports have the details"])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let books = try Books(settings)
         let store = try books.openToRead(at: invocation.now())
         let others = await OtherWorkers.lastRuns(
@@ -43,11 +40,7 @@ package struct Status: Verb {
             running: here ?? elsewhere, apps: settings.identities, now: invocation.now(),
             copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap)
         report.columns = invocation.textColumns
-        guard !common.json else {
-            try invocation.show(json: report.json)
-            return .ok
-        }
-        try invocation.show(lines: report.lines)
+        try common.show(report.json, report.lines, in: invocation)
         return .ok
     }
 }
@@ -113,27 +106,18 @@ package struct StatusReport {
         if !overview.outbox.isEmpty { lines.append("Events     " + telling) }
         let kept = overview.bookkeeping.filter { $0.rows > 0 }
         if !kept.isEmpty { lines += ["", "Bookkeeping"] + bookkeepingLines(kept) }
-        lines.append("")
-        lines.append("Notifications read up to")
-        for app in watermarkApps {
-            lines.append(
-                "  \(app.bundleID) \(app.environment.rawValue)  "
-                    + (overview.watermarks[app].map(moment) ?? "never read"))
+        lines += ["", "Notifications read up to"]
+        lines += watermarkApps.map { app in
+            "  \(app.bundleID) \(app.environment.rawValue)  "
+                + (overview.watermarks[app].map(moment) ?? "never read")
         }
-        lines.append("")
-        lines.append(contentsOf: findingLines)
-        lines.append("")
-        if !overview.acknowledged.isEmpty {
-            lines.append(contentsOf: acknowledgedLines)
-            lines.append("")
-        }
-        lines.append(contentsOf: runLines)
-        lines.append(contentsOf: workerLines)
-        return lines
+        lines += [""] + findingLines + [""]
+        if !overview.acknowledged.isEmpty { lines += acknowledgedLines + [""] }
+        return lines + runLines + workerLines
     }
 
     private func bookkeepingLines(_ kept: [BookkeepingCount]) -> [String] {
-        TextTable.lines(
+        TerminalLines.table(
             kept.map { [$0.kind, String($0.rows), $0.oldest.map { "since " + moment($0) } ?? ""] },
             rightAligned: [1])
     }
@@ -210,7 +194,7 @@ package struct StatusReport {
         }
         guard !open.isEmpty else { return ["Open findings: none"] }
         return ["Open findings"]
-            + TextTable.lines(
+            + TerminalLines.table(
                 open.map {
                     [
                         $0.severity.rawValue, $0.kind.rawValue, $0.state.rawValue,
@@ -221,14 +205,14 @@ package struct StatusReport {
 
     private var acknowledgedLines: [String] {
         ["Acknowledged findings"]
-            + TextTable.lines(
+            + TerminalLines.table(
                 overview.acknowledged.map {
                     [
                         $0.findingID, $0.kind.rawValue, $0.originalTransactionID ?? "",
                         "by \(PlainText.of($0.actor))",
                         $0.until.map { "until \($0.rfc3339)" } ?? "", PlainText.of($0.reason),
                     ]
-                }, rightAligned: [])
+                })
     }
 
     private var runLines: [String] {
@@ -251,12 +235,12 @@ package struct StatusReport {
                 String(run.totals.excludedCount),
             ]
         }
-        let table = TextTable.lines([head] + rows, rightAligned: [5, 6, 7, 8, 9])
+        let table = TerminalLines.table([head] + rows, rightAligned: [5, 6, 7, 8, 9])
         let width = table.map(\.count).max() ?? 0
         guard let columns, width > columns else { return ["Last runs"] + table }
         // A table that is wider than the terminal would be broken anywhere: what a run counted goes
         // below what it was.
-        let named = TextTable.lines(rows.map { Array($0[..<5]) }, rightAligned: [])
+        let named = TerminalLines.table(rows.map { Array($0[..<5]) })
         return ["Last runs"]
             + zip(named, rows).flatMap { line, row in
                 let counts = zip(head[5...], row[5...]).map { "\($0) \($1)" }
@@ -283,8 +267,8 @@ package struct StatusReport {
 
     private var members: [String: CanonicalJSON] {
         [
-            "subscriptions": .integer(Int64(overview.subscriptions)),
-            "not_yet_known": .integer(Int64(overview.notYetKnown)),
+            "subscriptions": .count(overview.subscriptions),
+            "not_yet_known": .count(overview.notYetKnown),
             "running": running?.json ?? .null,
             "complete_passes": completePassesJSON,
             "last_complete_pass": .time(lastCompletePass),
@@ -293,14 +277,14 @@ package struct StatusReport {
             } ?? .null,
             "oldest_check": .time(overview.oldestCheck),
             "outbox": overview.outbox.json,
-            "owed": .integer(Int64(overview.pending)),
-            "checked_by_stopped_runs": .integer(Int64(overview.checkedByStoppedRuns)),
-            "rows_judged": .integer(Int64(overview.judgedRows)),
-            "purchases": .integer(Int64(overview.purchases)),
+            "owed": .count(overview.pending),
+            "checked_by_stopped_runs": .count(overview.checkedByStoppedRuns),
+            "rows_judged": .count(overview.judgedRows),
+            "purchases": .count(overview.purchases),
             "bookkeeping": .array(
                 overview.bookkeeping.map { kind in
                     .object([
-                        "kind": .string(kind.kind), "rows": .integer(Int64(kind.rows)),
+                        "kind": .string(kind.kind), "rows": .count(kind.rows),
                         "oldest": .time(kind.oldest),
                     ])
                 }),
@@ -319,7 +303,7 @@ package struct StatusReport {
                         "kind": .string(count.kind.rawValue),
                         "severity": .string(count.severity.rawValue),
                         "state": .string(count.state.rawValue),
-                        "findings": .integer(Int64(count.findings)),
+                        "findings": .count(count.findings),
                     ])
                 }),
             "runs": .array(overview.runs.map(json)),
@@ -331,15 +315,15 @@ package struct StatusReport {
             "run_id": .string(run.runID), "job": .string(run.job),
             "mode": .string(run.mode.rawValue), "started": .time(run.started),
             "ended": .time(run.ended),
-            "exit_status": run.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
+            "exit_status": .exitStatus(run.exitStatus),
             "name": .text(run.exitStatus?.name),
             "purchases": run.purchases?.json ?? .null,
             "totals": .object([
-                "in_scope": .integer(Int64(run.totals.inScope)),
-                "matched": .integer(Int64(run.totals.matched)),
-                "discrepant": .integer(Int64(run.totals.discrepant)),
-                "undecided": .integer(Int64(run.totals.undecidedCount)),
-                "excluded": .integer(Int64(run.totals.excludedCount)),
+                "in_scope": .count(run.totals.inScope),
+                "matched": .count(run.totals.matched),
+                "discrepant": .count(run.totals.discrepant),
+                "undecided": .count(run.totals.undecidedCount),
+                "excluded": .count(run.totals.excludedCount),
             ]),
         ])
     }
@@ -466,19 +450,19 @@ extension StatusReport {
             ]
         }
         return ["", "Last runs of other workers"]
-            + TextTable.lines([head] + rows, rightAligned: [3, 4, 5, 6, 7])
+            + TerminalLines.table([head] + rows, rightAligned: [3, 4, 5, 6, 7])
     }
 }
 
 extension WorkerRun {
     var json: CanonicalJSON {
         .object([
-            "apps": .array(apps.map(CanonicalJSON.string)),
-            "corrections_applied": figures.map { .integer(Int64($0.corrected)) } ?? .null,
+            "apps": .strings(apps),
+            "corrections_applied": .count(figures?.corrected),
             "ended": .time(listing.ended),
-            "exit_status": listing.exitStatus.map { .integer(Int64($0.code)) } ?? .null,
-            "findings_new": figures.map { .integer(Int64($0.new)) } ?? .null,
-            "findings_open": figures.map { .integer(Int64($0.open)) } ?? .null,
+            "exit_status": .exitStatus(listing.exitStatus),
+            "findings_new": .count(figures?.new),
+            "findings_open": .count(figures?.open),
             "headline": .text(headline),
             "job": .string(listing.job),
             "mode": .string(listing.mode.rawValue),

@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import FoundationEssentials
 import ProgramDatabase
-package import Subscriptions
+import Subscriptions
 
 /// `trueup store-check`: the promises of a store program, tried against it.
-package struct StoreCheck: Verb {
-    package static let configuration = CommandConfiguration(
+struct StoreCheck: Verb {
+    static let configuration = CommandConfiguration(
         commandName: "store-check",
         abstract: "Try whether a store program keeps the promises of its protocol.",
         discussion: """
@@ -25,9 +25,9 @@ package struct StoreCheck: Verb {
     @Flag(help: "Confirms that the program's table may be filled and emptied.")
     var scratch = false
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.anyCommand, [.config]],
         [
             .ok: "the program keeps every promise that was tried",
@@ -35,20 +35,17 @@ package struct StoreCheck: Verb {
                 "it breaks one, cannot be started, or does not confirm that its table is scratch",
         ])
 
-    package init() {}
-
-    package func validate() throws {
-        guard scratch else {
-            throw ValidationError(
-                "This command fills and empties the program's table. Give the program a table for that, and write "
-                    + "--scratch.")
-        }
-        guard ProgramCommand.isURL(program) else {
-            throw ValidationError("Name a program: \"program:./my-store --project scratch\".")
-        }
+    func validate() throws {
+        try refuse(
+            if: !scratch,
+            "This command fills and empties the program's table. Give the program a table for that, and write "
+                + "--scratch.")
+        try refuse(
+            if: !ProgramCommand.isURL(program),
+            "Name a program: \"program:./my-store --project scratch\".")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
         let command = try command(in: invocation)
         let (findings, holds) = try await onBackgroundThread { try Self.findings(on: command) }
         guard !common.json else {
@@ -101,8 +98,7 @@ package struct StoreCheck: Verb {
         var company = CompanySettings()
         var directory = "."
         if common.config != nil || FileManager.default.fileExists(atPath: file) {
-            let settings = try Settings.load(
-                flag: common.config, environment: invocation.environment)
+            let settings = try common.settings(in: invocation)
             company.timeoutMilliseconds = settings.company.timeoutMilliseconds
             company.variables = settings.company.variables
             directory = settings.directory
@@ -112,12 +108,9 @@ package struct StoreCheck: Verb {
     }
 
     private static func line(of finding: StoreContract.Finding) -> String {
-        let outcome = finding.outcome.rawValue
-        let name =
-            finding.promise + String(repeating: " ", count: max(0, 44 - finding.promise.count))
-        let blank = String(repeating: " ", count: max(0, 10 - outcome.count))
-        return outcome + blank
-            + (finding.detail.isEmpty ? finding.promise : name + PlainText.of(finding.detail))
+        finding.outcome.rawValue.padded(to: 10)
+            + (finding.detail.isEmpty
+                ? finding.promise : finding.promise.padded(to: 44) + PlainText.of(finding.detail))
     }
 
     private static func json(_ finding: StoreContract.Finding) -> CanonicalJSON {

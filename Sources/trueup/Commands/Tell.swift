@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import EventDelivery
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup tell`: tells others of corrections that still wait, without a run.
-package struct Tell: Verb {
-    package static let configuration = CommandConfiguration(
+struct Tell: Verb {
+    static let configuration = CommandConfiguration(
         commandName: "tell",
         abstract: "Deliver due events to the configured webhook or command.",
         discussion: """
@@ -20,21 +20,16 @@ package struct Tell: Verb {
     private static let budget = Duration.seconds(240)
 
     @Flag(
-        name: .customLong("retry-given-up"),
         help: "First put events that were given up back into the queue.")
-    package var retryGivenUp = false
+    var retryGivenUp = false
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
-            valueName: "time"))
-    package var now: TimeOption?
+    @Option(help: .rehearsal)
+    var now: Timestamp?
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [
             .ok: "no event that is due is left", .incomplete: "a due event could not be delivered",
@@ -42,11 +37,8 @@ package struct Tell: Verb {
             .busy: "another process delivers the events, or updates the database",
         ])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         guard let tell = settings.notify else {
             throw ConfigurationError(
                 file: settings.file, key: "tell",
@@ -79,12 +71,12 @@ package struct Tell: Verb {
             } ?? ""
         let retried = retryGivenUp ? outbox.givenUp : 0
         return try dry.show(
-            .object(["outbox": outbox.json, "retried": .integer(Int64(retried))]),
+            .object(["outbox": outbox.json, "retried": .count(retried)]),
             "\(outbox.waiting) events wait for delivery\(due). "
                 + (retryGivenUp
                     ? "\(retried) that were given up would be put back into the queue. " : "")
                 + "Nothing was delivered.",
-            asJSON: common.json, in: invocation)
+            common, in: invocation)
     }
 
     private func deliver(
@@ -119,10 +111,10 @@ package struct Tell: Verb {
         }
         try invocation.show(
             json: CanonicalJSON.object([
-                "told": .integer(Int64(summary.delivered)),
-                "failed": .integer(Int64(summary.failed)),
-                "gave_up": .integer(Int64(summary.gaveUp)),
-                "retried": .integer(Int64(retried)),
+                "told": .count(summary.delivered),
+                "failed": .count(summary.failed),
+                "gave_up": .count(summary.gaveUp),
+                "retried": .count(retried),
                 "outbox": summary.totals.json,
             ]))
     }
@@ -132,8 +124,8 @@ extension OutboxTotals {
     /// For machines, the same wherever it is shown.
     var json: CanonicalJSON {
         .object([
-            "told": .integer(Int64(delivered)), "waiting": .integer(Int64(waiting)),
-            "given_up": .integer(Int64(givenUp)), "erased": .integer(Int64(erased)),
+            "told": .count(delivered), "waiting": .count(waiting),
+            "given_up": .count(givenUp), "erased": .count(erased),
             "next_attempt": .time(nextAttempt),
             "last_error": .text(lastError),
         ])

@@ -132,8 +132,8 @@ package enum CommandExamples {
 }
 
 /// `trueup apps`: the configured apps, for engines that share them out among workers.
-package struct Apps: Verb {
-    package static let configuration = CommandConfiguration(
+struct Apps: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "List the configured apps, one a line, as --app takes them.",
         discussion: """
             An engine that starts one worker for each app (an indexed Kubernetes Job, a DAG with mapped \
@@ -142,17 +142,14 @@ package struct Apps: Verb {
             reads the settings and nothing else.
             """)
 
-    @OptionGroup package var scope: AppScope
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var scope: AppScope
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.anyCommand, [.config]], [.ok: "listed; the list may be empty"])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let listed = try scope.listed(among: settings.apps)
         let identities = settings.identities.filter { listed?.contains($0) ?? true }
         guard common.json else {

@@ -1,11 +1,11 @@
-package import ArgumentParser
+import ArgumentParser
 import ReconciliationRun
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup undo RUN`: shows the inverse of a run's corrections; `--execute` applies it.
-package struct Undo: Verb {
-    package static let configuration = CommandConfiguration(
+struct Undo: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Print the inverse of a run's corrections, or apply it with --execute.",
         discussion: """
             A correction is reverted only if its row is as the run left it. If the row was written to \
@@ -19,15 +19,15 @@ package struct Undo: Verb {
         help: ArgumentHelp(
             "The run as \"trueup status\" lists it, the end of its name, its report folder, or latest.",
             valueName: "run"), completion: .directory)
-    package var run: String
+    var run: String
 
-    @Flag(name: .long, help: "Revert the corrections; without it nothing is changed.")
-    package var execute = false
+    @Flag(help: "Revert the corrections; without it nothing is changed.")
+    var execute = false
 
-    @OptionGroup package var dry: DryRunOption
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup var dry: DryRunOption
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [
             CommandStatuses.run.filter { ![.data, .protocol, .denied].contains($0) },
             [.ok, .stale],
@@ -39,13 +39,10 @@ package struct Undo: Verb {
                 + "rest",
         ])
 
-    package init() {}
+    func validate() throws { try dry.refuse(with: execute) }
 
-    package func validate() throws { try dry.refuse(with: execute) }
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let runID = try RunName(run).whole(settings, in: invocation)
         guard execute else {
             return try show(runID, settings, in: invocation)
@@ -53,7 +50,11 @@ package struct Undo: Verb {
         let counts = try preview(runID, settings, invocation) { _ in }
         // Without a row to write there is no run to report, unless one was killed before its
         // report.
-        guard try counts.ready > 0 || isUnreported(runID, settings, invocation) else {
+        guard
+            try counts.ready > 0
+                || Books(settings).openToRead(at: invocation.now())
+                    .awaitsReportOfUndo(ofRun: runID)
+        else {
             let status = counts.conflicts > 0 ? ExitStatus.stale : .ok
             try showNothingToDo(runID, counts, status, in: invocation)
             return status
@@ -62,13 +63,6 @@ package struct Undo: Verb {
         let own = ["trueup", "undo", runID, "--execute"]
         run.job.commands = RunCommands(own: own, check: own, settings: common.settingsWords)
         return try await RunSession(run: run, common: common, invocation: invocation).perform()
-    }
-
-    private func isUnreported(
-        _ runID: String, _ settings: Settings, _ invocation: Invocation
-    ) throws -> Bool {
-        try Books(settings).openToRead(at: invocation.now())
-            .awaitsReportOfUndo(ofRun: runID)
     }
 
     private func preview(
@@ -103,25 +97,18 @@ package struct Undo: Verb {
     private func showNothingToDo(
         _ runID: String, _ counts: UndoCounts, _ status: ExitStatus, in invocation: Invocation
     ) throws {
-        guard common.json else {
-            let why =
-                counts.done + counts.conflicts > 0
-                ? "of run \(runID)'s corrections, \(counts.done) were reverted before, "
-                    + "\(counts.conflicts) cannot be reverted." : "run \(runID) corrected no row."
-            try invocation.show(
-                "Nothing to revert (exit status \(status.code)): \(why) Nothing was changed."
-            )
-            for conflict in counts.named {
-                try invocation.show("  - " + conflict)
-            }
-            return
-        }
-        try invocation.show(
-            json: CanonicalJSON.object([
-                "conflicts": .integer(Int64(counts.conflicts)),
-                "done": .integer(Int64(counts.done)), "exit_status": .integer(Int64(status.code)),
+        let why =
+            counts.done + counts.conflicts > 0
+            ? "of run \(runID)'s corrections, \(counts.done) were reverted before, "
+                + "\(counts.conflicts) cannot be reverted." : "run \(runID) corrected no row."
+        try common.show(
+            .object([
+                "conflicts": .count(counts.conflicts),
+                "done": .count(counts.done), "exit_status": .exitStatus(status),
                 "name": .string(status.name), "undo_of": .string(runID), "written": .integer(0),
-            ]))
+            ]),
+            ["Nothing to revert (exit status \(status.code)): \(why) Nothing was changed."]
+                + counts.named.map { "  - " + $0 }, in: invocation)
     }
 }
 
@@ -146,11 +133,11 @@ final class UndoListing {
     /// Written with the first item: a run that does not exist gets no heading.
     private func begin() throws {
         guard isJSON else {
-            try invocation.show(
-                "Undo of run \(runID), newest first. Nothing is changed yet.")
-            try invocation.show("")
             return try invocation.show(
-                Self.columns("entry", "subscription", "field", "holds", "goes back to"))
+                lines: [
+                    "Undo of run \(runID), newest first. Nothing is changed yet.", "",
+                    Self.columns("entry", "subscription", "field", "holds", "goes back to"),
+                ])
         }
         try invocation.output.write(Array("{\"corrections\":[".utf8))
     }
@@ -183,8 +170,8 @@ final class UndoListing {
             return
         }
         let rest = CanonicalJSON.object([
-            "conflicts": .integer(Int64(counts.conflicts)), "done": .integer(Int64(counts.done)),
-            "ready": .integer(Int64(counts.ready)), "undo_of": .string(runID),
+            "conflicts": .count(counts.conflicts), "done": .count(counts.done),
+            "ready": .count(counts.ready), "undo_of": .string(runID),
         ])
         try invocation.show(renderedJSON: "\n]," + rest.rendered.dropFirst())
     }

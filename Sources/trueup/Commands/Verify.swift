@@ -1,13 +1,13 @@
-package import ArgumentParser
+import ArgumentParser
 import ReconciliationRun
 import ReportAudit
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 import Synchronization
 
 /// `trueup verify`: whether reports are as they were written, and Apple signed what they rest on.
-package struct Verify: Verb {
-    package static let configuration = CommandConfiguration(
+struct Verify: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Check signatures, hash chain, manifests and totals of reports.",
         discussion: """
             DIR is the folder of one run or a whole report folder. The command names everything that is \
@@ -28,32 +28,31 @@ package struct Verify: Verb {
             "A run's folder or a report folder (default: the configured report folder).",
             valueName: "dir"),
         completion: .directory)
-    package var directory: String?
+    var directory: String?
 
     @Option(
         name: .customLong("trusted-root"),
         help: ArgumentHelp(
             "Also trust this certificate (PEM or DER); may be repeated.",
             valueName: "file"), completion: .file())
-    package var trustedRoots: [String] = []
+    var trustedRoots: [String] = []
 
     @Option(
         name: .customLong("anchor"),
         help: ArgumentHelp(
             "A manifest digest or ledger head that must be in the chain; may be repeated.",
             valueName: "digest"))
-    package var anchors: [String] = []
+    var anchors: [String] = []
 
     @Flag(
-        name: .long,
         help: ArgumentHelp(
             "Also check the ledger in the configured database, against itself and the reports, and the "
                 + "acknowledgements."))
-    package var database = false
+    var database = false
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [
             .ok: "everything holds",
@@ -65,9 +64,7 @@ package struct Verify: Verb {
                 + "names",
         ])
 
-    package init() {}
-
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try settings(invocation)
         guard let directory = directory ?? settings?.reportDirectory else {
             throw CommandFailure(
@@ -80,17 +77,15 @@ package struct Verify: Verb {
         let audit = try ReportAudit(
             trust: AuditTrust(certificateFiles: try certificates(settings)), anchors: anchors,
             database: books?.databaseReading, progress: .shown(by: terminal))
-        var report = VerifyReport(directory: directory)
-        let ink = VerifyReport.Ink(
-            isColoured: common.color.applies(
-                toTerminal: invocation.outputIsTerminal, environment: invocation.environment))
+        let isColoured = common.colours(outputOf: invocation)
+        var report = VerifyReport(directory: directory, isColoured: isColoured)
         let result = try await audit.audit(directory) { run in
             terminal.clear()
             if common.json {
                 report.take(run)
             } else {
-                for line in VerifyReport.lines(of: run, quiet: common.quiet, ink) {
-                    try invocation.show(lines: [line], isColoured: ink.isColoured)
+                for line in report.lines(of: run, quiet: common.quiet) {
+                    try invocation.show(lines: [line], isColoured: isColoured)
                 }
                 try invocation.output.flush()
             }
@@ -103,8 +98,8 @@ package struct Verify: Verb {
         if common.json {
             try invocation.show(json: report.json(of: result))
         } else {
-            for line in report.closing(of: result, quiet: common.quiet, ink) {
-                try invocation.show(lines: [line], isColoured: ink.isColoured)
+            for line in report.closing(of: result, quiet: common.quiet) {
+                try invocation.show(lines: [line], isColoured: isColoured)
             }
         }
         return report.status(of: result)
@@ -117,7 +112,7 @@ package struct Verify: Verb {
     /// would have them vouch for their own root.
     private func settings(_ invocation: Invocation) throws -> Settings? {
         guard directory == nil || common.config != nil else { return nil }
-        return try Settings.load(flag: common.config, environment: invocation.environment)
+        return try common.settings(in: invocation)
     }
 
     private func database(
@@ -197,23 +192,16 @@ extension StoredColumn {
 
 /// The output of `verify`, for people as text and for machines as JSON.
 struct VerifyReport {
-    /// Colours what is good and what is bad, where colour is wanted.
-    struct Ink {
-        let isColoured: Bool
-
-        func good(_ text: String) -> String { isColoured ? "\u{1B}[32m\(text)\u{1B}[0m" : text }
-
-        func bad(_ text: String) -> String { isColoured ? "\u{1B}[31m\(text)\u{1B}[0m" : text }
-    }
-
     let directory: String
+    let isColoured: Bool
     /// The result for the ledger next to the company's own table; `nil` where it was not asked for,
     /// or there is none.
     var companyLedger: CompanyLedgerLook?
     private var runs: [CanonicalJSON] = []
 
-    init(directory: String) {
+    init(directory: String, isColoured: Bool) {
         self.directory = directory
+        self.isColoured = isColoured
     }
 
     /// How `verify` ends.
@@ -224,16 +212,16 @@ struct VerifyReport {
     // MARK: Text
 
     /// A run: one line, and one for everything that is wrong with it.
-    static func lines(of run: RunAudit, quiet: Bool, _ ink: Ink) -> [String] {
+    func lines(of run: RunAudit, quiet: Bool) -> [String] {
         var lines: [String] = []
         if !quiet {
             let mark =
                 run.problems.isEmpty
-                ? ink.good("ok      ") : ink.bad(run.isUnproven ? "UNPROVEN" : "TAMPERED")
-            lines.append("\(mark)  \(PlainText.of(run.folder))  \(summary(of: run))")
+                ? good("ok      ") : bad(run.isUnproven ? "UNPROVEN" : "TAMPERED")
+            lines.append("\(mark)  \(PlainText.of(run.folder))  \(Self.summary(of: run))")
             lines += run.notes.map { "          note: \(PlainText.of($0))" }
         }
-        return lines + problemLines(run.problems, ink)
+        return lines + problemLines(run.problems)
     }
 
     private static func summary(of run: RunAudit) -> String {
@@ -251,18 +239,22 @@ struct VerifyReport {
         return text + ", " + findings + erased
     }
 
-    private static func problemLines(_ list: ProblemList, _ ink: Ink) -> [String] {
-        list.problems.map { ink.bad("wrong") + "     \(PlainText.of($0.description))" }
+    private func good(_ text: String) -> String { text.painted("32", if: isColoured) }
+
+    private func bad(_ text: String) -> String { text.painted("31", if: isColoured) }
+
+    private func problemLines(_ list: ProblemList) -> [String] {
+        list.problems.map { bad("wrong") + "     \(PlainText.of($0.description))" }
             + (list.omitted > 0 ? ["          and \(list.omitted) more of the same place"] : [])
     }
 
     /// The end: what is wrong with the chain, and the verdict.
-    func closing(of result: AuditResult, quiet: Bool, _ ink: Ink) -> [String] {
+    func closing(of result: AuditResult, quiet: Bool) -> [String] {
         let directory = PlainText.of(directory)
-        var lines = Self.problemLines(result.problems, ink)
+        var lines = problemLines(result.problems)
         if let companyLedger, !quiet || companyLedger.status != .ok {
             lines.append(
-                (companyLedger.status == .ok ? "" : ink.bad("wrong") + "     ")
+                (companyLedger.status == .ok ? "" : bad("wrong") + "     ")
                     + PlainText.of(companyLedger.text))
         }
         if quiet, result.isIntact { return lines }
@@ -270,7 +262,7 @@ struct VerifyReport {
         let runs = Self.counted(result.runs, "run")
         guard !result.isUnproven else {
             return lines + [
-                ink.bad("UNPROVEN") + ": not Apple's root. \(runs) of \(directory) "
+                bad("UNPROVEN") + ": not Apple's root. \(runs) of \(directory) "
                     + "\(result.runs == 1 ? "is" : "are") as written, but the evidence leads to a "
                     + "root that only the reports name: a rehearsal's "
                     + "(exit status \(ExitStatus.tampered.code))"
@@ -278,12 +270,12 @@ struct VerifyReport {
         }
         guard result.isIntact else {
             return lines + [
-                ink.bad("TAMPERED") + ": \(Self.counted(result.problemCount, "problem")) in "
+                bad("TAMPERED") + ": \(Self.counted(result.problemCount, "problem")) in "
                     + "\(runs) of \(directory) (exit status \(ExitStatus.tampered.code))"
             ]
         }
         lines.append(
-            ink.good("INTACT") + ": \(runs), "
+            good("INTACT") + ": \(runs), "
                 + "\(Self.counted(result.corrections, "correction")), "
                 + Self.counted(result.findings, "finding")
                 + (result.breaks.isEmpty
@@ -345,16 +337,16 @@ struct VerifyReport {
                 "folder": .string(run.folder), "run_id": .string(run.runID),
                 "manifest_sha256": .text(run.manifestDigest),
                 "ledger_head": .text(run.ledgerHead),
-                "findings": .integer(Int64(run.findings)),
-                "corrections": .integer(Int64(run.corrections)),
-                "reverified": .integer(Int64(run.reverifiedCorrections)),
-                "undone": .integer(Int64(run.undone)),
-                "on_erased": .integer(Int64(run.onErased)),
-                "tombstones": .integer(Int64(run.tombstones)),
+                "findings": .count(run.findings),
+                "corrections": .count(run.corrections),
+                "reverified": .count(run.reverifiedCorrections),
+                "undone": .count(run.undone),
+                "on_erased": .count(run.onErased),
+                "tombstones": .count(run.tombstones),
                 "roots": Self.json(run.roots),
-                "notes": .array(run.notes.map(CanonicalJSON.string)),
+                "notes": .strings(run.notes),
                 "problems": .array(run.problems.problems.map(Self.json)),
-                "problems_omitted": .integer(Int64(run.problems.omitted)),
+                "problems_omitted": .count(run.problems.omitted),
             ]))
     }
 
@@ -364,20 +356,20 @@ struct VerifyReport {
             "company_ledger": companyLedger?.json ?? .null,
             "verdict": .string(
                 result.isIntact ? "intact" : result.isUnproven ? "unproven" : "tampered"),
-            "exit_status": .integer(Int64(status.code)), "directory": .string(directory),
+            "exit_status": .exitStatus(status), "directory": .string(directory),
             "whole_folder": .boolean(result.isWholeFolder), "runs": .array(runs),
-            "corrections": .integer(Int64(result.corrections)),
-            "reverified": .integer(Int64(result.reverifiedCorrections)),
-            "on_erased": .integer(Int64(result.onErased)),
-            "tombstones": .integer(Int64(result.tombstones)),
-            "findings": .integer(Int64(result.findings)), "roots": Self.json(result.roots),
+            "corrections": .count(result.corrections),
+            "reverified": .count(result.reverifiedCorrections),
+            "on_erased": .count(result.onErased),
+            "tombstones": .count(result.tombstones),
+            "findings": .count(result.findings), "roots": Self.json(result.roots),
             "breaks": .array(result.breaks.map(Self.json)),
-            "ledger_entries": result.ledgerEntries.map { .integer(Int64($0)) } ?? .null,
-            "decisions": result.decisions.map { .integer(Int64($0)) } ?? .null,
-            "notes": .array(result.notes.map(CanonicalJSON.string)),
+            "ledger_entries": .count(result.ledgerEntries),
+            "decisions": .count(result.decisions),
+            "notes": .strings(result.notes),
             "problems": .array(result.problems.problems.map(Self.json)),
-            "problems_omitted": .integer(Int64(result.problems.omitted)),
-            "problem_count": .integer(Int64(result.problemCount)),
+            "problems_omitted": .count(result.problems.omitted),
+            "problem_count": .count(result.problemCount),
             "anchor": .object([
                 "run_id": .text(result.newest?.runID),
                 "manifest_sha256": .text(result.newest?.manifestDigest),
@@ -407,7 +399,7 @@ struct VerifyReport {
     private static func json(_ problem: AuditProblem) -> CanonicalJSON {
         .object([
             "run": .text(problem.run), "file": .text(problem.file),
-            "line": problem.line.map { .integer(Int64($0)) } ?? .null,
+            "line": .count(problem.line),
             "ledger_entry": problem.ledgerEntry.map(CanonicalJSON.integer) ?? .null,
             "problem": .string(problem.text),
         ])

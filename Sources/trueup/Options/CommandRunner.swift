@@ -17,7 +17,9 @@ package enum CommandRunner {
         }
         // The second is the name of earlier versions.
         if [["help", "exit-statuses"], ["help", "exit-status"]].contains(arguments) {
-            return exitStatusPage(in: invocation)
+            return show(in: invocation) { () throws(CommandFailure) in
+                try invocation.show(lines: CommandStatuses.helpOfAll.lines)
+            }
         }
         if arguments.count == 2, Set(arguments) == ["--version", "--json"] {
             return show(in: invocation) { () throws(CommandFailure) in
@@ -75,8 +77,7 @@ package enum CommandRunner {
     private static func refuse(
         _ problem: String, arguments: [String], in invocation: Invocation
     ) -> ExitStatus {
-        let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-        if isJSON {
+        if asksForJSON(arguments) {
             invocation.say(json: ErrorReport.json(status: .usage, message: problem))
         } else {
             invocation.say("Error: " + problem)
@@ -84,10 +85,9 @@ package enum CommandRunner {
         return .usage
     }
 
-    private static func exitStatusPage(in invocation: Invocation) -> ExitStatus {
-        show(in: invocation) { () throws(CommandFailure) in
-            try invocation.show(lines: ExitStatusHelp.text.lines)
-        }
+    /// Whether arguments that may not be valid ask for JSON.
+    private static func asksForJSON(_ arguments: [String]) -> Bool {
+        arguments.prefix { $0 != "--" }.contains("--json")
     }
 
     private static func show(
@@ -109,7 +109,7 @@ package enum CommandRunner {
         if let problem = unknownVerb(in: arguments) {
             return refuse(problem, arguments: arguments, in: invocation)
         }
-        var text = HelpLines.wrappingUsage(of: TrueUp.fullMessage(for: error))
+        var text = HelpText.wrappingUsage(of: TrueUp.fullMessage(for: error))
         // The parser repeats an argument as it was given, or the value behind its "=".
         for argument in arguments where argument.contains("\n") {
             let value = argument.split(separator: "=", maxSplits: 1).last.map(String.init)
@@ -118,8 +118,7 @@ package enum CommandRunner {
             }
         }
         guard TrueUp.exitCode(for: error).isSuccess else {
-            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
-            if isJSON {
+            if asksForJSON(arguments) {
                 invocation.say(
                     json: ErrorReport.json(status: .usage, message: TrueUp.message(for: error)))
             } else {
@@ -143,7 +142,7 @@ package struct CommonOptions: ParsableArguments {
         completion: .file())
     package var config: String?
 
-    @Flag(name: .long, help: "Print results and errors as JSON.")
+    @Flag(help: "Print results and errors as JSON.")
     package var json = false
 
     @Flag(name: .shortAndLong, help: "Print only results, warnings and errors.")
@@ -153,12 +152,10 @@ package struct CommonOptions: ParsableArguments {
     package var verbose = false
 
     @Option(
-        name: .customLong("log-format"),
         help: ArgumentHelp("The form of messages on standard error.", valueName: "format"))
     package var logFormat = LogFormat.text
 
     @Option(
-        name: .long,
         help: ArgumentHelp("When to colour text; auto also obeys NO_COLOR.", valueName: "when")
     )
     package var color = ColorChoice.auto
@@ -166,9 +163,36 @@ package struct CommonOptions: ParsableArguments {
     package init() {}
 
     package func validate() throws {
-        if quiet && verbose {
-            throw ValidationError("--quiet and --verbose contradict each other; give one of them.")
-        }
+        try refuse(
+            if: quiet && verbose,
+            "--quiet and --verbose contradict each other; give one of them.")
+    }
+
+    /// Reads the settings that `--config`, the environment or the current folder names.
+    func settings(in invocation: Invocation) throws(ConfigurationError) -> Settings {
+        try Settings.load(flag: config, environment: invocation.environment)
+    }
+
+    /// Whether to colour results for people.
+    func colours(outputOf invocation: Invocation) -> Bool {
+        color.applies(
+            toTerminal: invocation.outputIsTerminal, environment: invocation.environment)
+    }
+
+    /// Shows a result: with `--json` for machines, otherwise for people.
+    func show(
+        _ json: @autoclosure () -> CanonicalJSON, _ lines: @autoclosure () -> [String],
+        in invocation: Invocation
+    ) throws(CommandFailure) {
+        guard self.json else { return try invocation.show(lines: lines()) }
+        try invocation.show(json: json())
+    }
+}
+
+extension ParsableArguments {
+    /// Refuses arguments that contradict each other, or lack something.
+    func refuse(if isWrong: Bool, _ message: String) throws(ValidationError) {
+        if isWrong { throw ValidationError(message) }
     }
 }
 
@@ -224,43 +248,31 @@ package struct ErrorReport {
     private var details: [String: CanonicalJSON] = [:]
 
     package init(_ error: any Error) {
+        (status, message) = Self.statusAndMessage(of: error)
+        guard let error = error as? ConfigurationError else { return }
+        details = [
+            "file": .string(error.file), "line": .count(error.line), "key": .text(error.key),
+            "suggestion": .text(error.suggestion),
+        ]
+    }
+
+    private static func statusAndMessage(of error: any Error) -> (ExitStatus, String) {
         switch error {
-        case let error as ConfigurationError:
-            status = error.status
-            message = error.description
-            details["file"] = .string(error.file)
-            details["line"] = error.line.map { .integer(Int64($0)) } ?? .null
-            details["key"] = .text(error.key)
-            details["suggestion"] = .text(error.suggestion)
-        case let error as CommandFailure:
-            status = error.status
-            message = error.description
-        case let error as RowFileError:
-            status = .data
-            message = error.description
-        case let error as StoreError:
-            status = error.exitStatus
-            message = error.description
-        case let error as ReportError:
-            status = Self.status(of: error)
-            message = error.description
-        case let error as PlanFileError:
-            status = Self.status(of: error)
-            message = error.description
-        case let error as AuditFailure:
-            status = Self.status(of: error)
-            message = error.description
-        case let error as RunLockError:
-            status = Self.status(of: error)
-            message = error.description
-        case let error as RunStop:
-            (status, message) = Self.statusAndMessage(of: error)
-        case is CancellationError:
-            status = .terminated
-            message = "The command was stopped."
+        case let error as ConfigurationError: (error.status, error.description)
+        case let error as CommandFailure: (error.status, error.description)
+        case let error as RowFileError: (.data, error.description)
+        case let error as StoreError: (error.exitStatus, error.description)
+        case let error as ReportError: (status(of: error), error.description)
+        case let error as PlanFileError: (status(of: error), error.description)
+        case let error as AuditFailure: (status(of: error), error.description)
+        case let error as RunLockError: (status(of: error), error.description)
+        case let error as RunStop: statusAndMessage(ofStop: error)
+        case is CancellationError: (.terminated, "The command was stopped.")
         default:
-            status = .failure
-            message = "An unexpected error: \(error). This is a fault of trueup, please report it."
+            (
+                .failure,
+                "An unexpected error: \(error). This is a fault of trueup, please report it."
+            )
         }
     }
 
@@ -297,7 +309,7 @@ package struct ErrorReport {
         }
     }
 
-    private static func statusAndMessage(of stop: RunStop) -> (ExitStatus, String) {
+    private static func statusAndMessage(ofStop stop: RunStop) -> (ExitStatus, String) {
         switch stop {
         case .denied(let text): (.denied, text)
         case .misconfigured(let text): (.config, text)

@@ -1,3 +1,4 @@
+import Glibc
 package import Subscriptions
 
 /// The help that a person reads: the parser's text in the order in which it is needed.
@@ -16,7 +17,7 @@ enum HelpText {
             let verb = TrueUp.verb(named: String(name))
         else { return ofProgram(parts) }
         return ofCommand(parts) + "\n\n" + CommandExamples.section(of: String(name))
-            + ExitStatusHelp.text(of: verb.exitStatuses)
+            + verb.exitStatuses.help
     }
 
     /// The text for a person who types the program's name alone.
@@ -124,9 +125,74 @@ enum HelpText {
     }
 }
 
+/// Lines of help that fit a terminal.
+extension HelpText {
+    private static let columns = 80
+    /// The narrowest help that the parser lays out: it ends the process where a column has no room.
+    private static let leastColumns = 40
+
+    /// Has the parser lay out no narrower help than it can.
+    ///
+    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked
+    /// which status an error has.
+    static func ensureWidth(in invocation: Invocation) {
+        let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
+        guard let columns = wished ?? invocation.outputColumns(), columns < leastColumns else {
+            return
+        }
+        unsafe setenv("COLUMNS", String(leastColumns), 1)
+    }
+
+    /// A message of the parser, which writes a usage on one line, however many options it names.
+    ///
+    /// - Parameter message: A help text, or what is wrong with the arguments.
+    /// - Returns: The same words; the usage continues below its first option.
+    static func wrappingUsage(of message: String) -> String {
+        message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            guard let title = ["USAGE: ", "Usage: "].first(where: line.hasPrefix) else {
+                return String(line)
+            }
+            return wrapped(parts(ofUsage: line.dropFirst(title.count)), after: title)
+        }.joined(separator: "\n")
+    }
+
+    /// Words below each other behind their title.
+    static func wrapped(_ words: [String], after title: String) -> String {
+        let margin = String(repeating: " ", count: title.count)
+        var lines: [String] = []
+        var line = title
+        var isEmpty = true
+        for word in words {
+            if !isEmpty, line.count + 1 + word.count > columns {
+                lines.append(line)
+                line = margin
+                isEmpty = true
+            }
+            line += isEmpty ? word : " " + word
+            isEmpty = false
+        }
+        return (lines + [line]).joined(separator: "\n")
+    }
+
+    /// The words; an option in brackets stays with its value.
+    private static func parts(ofUsage usage: Substring) -> [String] {
+        var parts: [String] = []
+        var depth = 0
+        for word in usage.split(separator: " ") {
+            if depth > 0, let last = parts.popLast() {
+                parts.append(last + " " + word)
+            } else {
+                parts.append(String(word))
+            }
+            depth += word.count { $0 == "[" } - word.count { $0 == "]" }
+        }
+        return parts
+    }
+}
+
 /// The exit statuses that a command can have, each with when.
 package struct CommandStatuses: Sendable {
-    package let meanings: [ExitStatus: String]
+    package private(set) var meanings: [ExitStatus: String]
 
     /// - Parameters:
     ///   - groups: Statuses that several commands share.
@@ -135,13 +201,11 @@ package struct CommandStatuses: Sendable {
         let statuses = Set(groups.flatMap(\.self))
         // Only what makes calls can end because of Apple.
         let asksApple = statuses.contains(.denied)
-        let shared = statuses.map { status in
-            (
-                status,
-                asksApple ? status.meaning : Self.meaningsWithoutApple[status] ?? status.meaning
-            )
+        meanings = own
+        for status in statuses where own[status] == nil {
+            let special = asksApple ? nil : Self.meaningsWithoutApple[status]
+            meanings[status] = special ?? status.meaning
         }
-        meanings = Dictionary(shared) { first, _ in first }.merging(own) { _, own in own }
     }
 
     private static let meaningsWithoutApple: [ExitStatus: String] = [
@@ -176,24 +240,24 @@ package struct CommandStatuses: Sendable {
 }
 
 /// The exit statuses at the end of the help texts, from the one table.
-package enum ExitStatusHelp {
-    /// All of them.
-    package static var text: String {
-        lines(ExitStatus.allCases.sorted { $0.code < $1.code }.map { ($0, $0.meaning) })
+extension CommandStatuses {
+    /// The section about all of them.
+    package static var helpOfAll: String {
+        section(ExitStatus.allCases.sorted { $0.code < $1.code }.map { ($0, $0.meaning) })
     }
 
-    /// Those of one command.
-    static func text(of statuses: CommandStatuses) -> String {
-        lines(statuses.sorted.map { ($0, statuses.meanings[$0] ?? $0.meaning) }) + """
+    /// The section about those of one command.
+    var help: String {
+        Self.section(sorted.map { ($0, meanings[$0] ?? $0.meaning) }) + """
 
               1 and 70 are faults of trueup. "trueup help exit-statuses" has all of them.
             """
     }
 
-    private static func lines(_ statuses: [(ExitStatus, String)]) -> String {
+    private static func section(_ statuses: [(ExitStatus, String)]) -> String {
         let nameWidth = ExitStatus.allCases.map(\.name.count).max() ?? 0
         let lines = statuses.map { status, meaning in
-            HelpLines.wrapped(
+            HelpText.wrapped(
                 meaning.split(separator: " ").map(String.init),
                 after: "  " + String(status.code).padded(to: 5)
                     + status.name.padded(to: nameWidth + 2))

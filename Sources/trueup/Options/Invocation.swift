@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import SubscriptionStore
 package import Subscriptions
 
 /// The parts of its process that a command needs: variables, streams and clock, as values that a
@@ -109,9 +110,9 @@ package struct Invocation {
     ///
     /// - Throws: 64 for a rehearsal, unless every app asks a server on this machine.
     func clock(
-        startingAt start: TimeOption?, settings: Settings
+        startingAt start: Timestamp?, settings: Settings
     ) throws -> @Sendable () -> Timestamp {
-        guard let start = start?.timestamp else { return now }
+        guard let start else { return now }
         guard settings.apps.allSatisfy(\.endpoint.isLoopback) else {
             throw CommandFailure(
                 .usage, "--now is for rehearsals: it needs a loopback endpoint in every app")
@@ -121,6 +122,15 @@ package struct Invocation {
             let elapsed = ContinuousClock.now - started
             return start.adding(milliseconds: Int64(elapsed / .milliseconds(1)))
         }
+    }
+
+    /// Takes the lock of a run, and waits for an active one.
+    ///
+    /// - Throws: `RunLockError`, 75 where that run does not end in time.
+    func lock(_ settings: Settings, for holder: String) throws(RunLockError) -> RunLock {
+        try RunLock.acquire(
+            forDatabaseAt: settings.databasePath, holder: holder, now: now(),
+            waitMilliseconds: lockPatienceMilliseconds)
     }
 
     /// Writes a message of one line to standard error; one that cannot be written never fails a
@@ -147,4 +157,18 @@ package struct Invocation {
         try? diagnostics.line(text)
         try? diagnostics.flush()
     }
+}
+
+extension CanonicalJSON {
+    /// A number; `null` for none.
+    static func count(_ number: Int?) -> CanonicalJSON {
+        number.map { .integer(Int64($0)) } ?? .null
+    }
+
+    /// The code of a status; `null` for none.
+    static func exitStatus(_ status: ExitStatus?) -> CanonicalJSON {
+        .count(status.map { Int($0.code) })
+    }
+
+    static func strings(_ texts: [String]) -> CanonicalJSON { .array(texts.map(string)) }
 }

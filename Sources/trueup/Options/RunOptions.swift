@@ -4,57 +4,43 @@ package import Subscriptions
 
 /// The options of `run` and `check` besides the common ones.
 package struct RunOptions: ParsableArguments {
-    @Argument(
-        help: ArgumentHelp(
-            "The job: jobs/JOB.yaml next to the settings, or a path.", valueName: "job"),
-        completion: .jobs)
+    @Argument(help: .job, completion: .jobs)
     package var job: String
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Report and correct only these kinds of findings, separated by commas (default: all).",
             valueName: "kind,…"))
     package var only: String?
 
     @Option(
-        name: .customLong("ids-file"),
         help: ArgumentHelp(
             "Check only these original transaction ids, one a line.", valueName: "file"),
         completion: .file())
     package var idsFile: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Check at most this many rows (default: no limit).", valueName: "n"))
+    @Option(help: ArgumentHelp("Check at most this many rows (default: no limit).", valueName: "n"))
     package var limit: Int?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Check only part K of N equal parts of the rows.", valueName: "k/n"))
-    package var shard: ShardOption?
+    @Option(help: ArgumentHelp("Check only part K of N equal parts of the rows.", valueName: "k/n"))
+    package var shard: RunFilters.Shard?
 
     @OptionGroup package var scope: AppScope
 
     @Option(
-        name: .customLong("max-duration"),
         help: ArgumentHelp(
             "The longest time, such as 90m (default: the job's max_duration).", valueName: "d"))
     package var maxDuration: String?
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
-            valueName: "time"))
-    package var now: TimeOption?
+    @Option(help: .rehearsal)
+    package var now: Timestamp?
 
-    @OptionGroup package var dry: DryRunOption
+    @OptionGroup var dry: DryRunOption
 
     package init() {}
 
     package func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit takes a number from 1.") }
+        try refuse(if: (limit ?? 1) < 1, "--limit takes a number from 1.")
         _ = try onlyKinds()
         _ = try maxDurationMilliseconds()
     }
@@ -91,10 +77,10 @@ package struct RunOptions: ParsableArguments {
         if let only { words += ["--only", only] }
         if let idsFile { words += ["--ids-file", idsFile] }
         if let limit { words += ["--limit", String(limit)] }
-        if let shard { words += ["--shard", shard.shard.text] }
+        if let shard { words += ["--shard", shard.text] }
         words += scope.words
         if let maxDuration { words += ["--max-duration", maxDuration] }
-        if let now { words += ["--now", now.timestamp.rfc3339] }
+        if let now { words += ["--now", now.rfc3339] }
         return words
     }
 
@@ -107,7 +93,7 @@ package struct RunOptions: ParsableArguments {
         if let only { words.append("only \(only)") }
         if let idsFile { words.append("ids-file \(idsFile)") }
         if let limit { words.append("limit \(limit)") }
-        if let shard { words.append("shard \(shard.shard.text)") }
+        if let shard { words.append("shard \(shard.text)") }
         return words
     }
 }
@@ -120,46 +106,47 @@ extension CompletionKind {
 }
 
 /// `K/N` of `--shard` and `--app-shard`.
-package struct ShardOption: ExpressibleByArgument, Hashable, Sendable {
-    package let shard: RunFilters.Shard
-
+extension RunFilters.Shard: ExpressibleByArgument {
     package init?(argument: String) {
         let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[0]), let count = Int(parts[1]),
             count >= 1, (1...count).contains(number)
         else { return nil }
-        shard = RunFilters.Shard(number: number, count: count)
+        self.init(number: number, count: count)
     }
 }
 
 /// A time of the command line, in RFC 3339.
-package struct TimeOption: ExpressibleByArgument, Hashable, Sendable {
-    package let timestamp: Timestamp
+extension Timestamp: ExpressibleByArgument {
+    package init?(argument: String) { self.init(rfc3339: argument) }
+}
 
-    package init?(argument: String) {
-        guard let timestamp = Timestamp(rfc3339: argument) else { return nil }
-        self.timestamp = timestamp
-    }
+extension ArgumentHelp {
+    /// The help of `--now` where a command acts as if it were that time.
+    static let rehearsal = ArgumentHelp(
+        "Rehearse as if it were this time (RFC 3339); with loopback endpoints only.",
+        valueName: "time")
+
+    /// The help of a command's job.
+    static let job = ArgumentHelp(
+        "The job: jobs/JOB.yaml next to the settings, or a path.", valueName: "job")
 }
 
 /// The options for the guards of the commands that apply a plan.
 package struct GuardOptions: ParsableArguments {
     @Option(
-        name: .customLong("lift-guard"),
         help: ArgumentHelp(
             "Lift this guard for this run alone, such as max_changes; may be repeated.",
             discussion: "Needs --reason; both are recorded.", valueName: "name"))
     package var liftGuard: [String] = []
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Why: one reason for all lifted guards, or one for each, in their order.",
             valueName: "text"))
     package var reason: [String] = []
 
     @Option(
-        name: .long,
         help: ArgumentHelp(
             "Correct this many subscriptions first, ask Apple about them again, and continue only if "
                 + "they agree.",
@@ -172,9 +159,9 @@ package struct GuardOptions: ParsableArguments {
     private static let largestCanary = 10_000
 
     package func validate() throws {
-        if let canary, !(1...Self.largestCanary).contains(canary) {
-            throw ValidationError("--canary takes a number from 1 to \(Self.largestCanary).")
-        }
+        try refuse(
+            if: !(1...Self.largestCanary).contains(canary ?? 1),
+            "--canary takes a number from 1 to \(Self.largestCanary).")
         _ = try liftedGuards()
     }
 
@@ -183,23 +170,21 @@ package struct GuardOptions: ParsableArguments {
 
     /// Every lifted guard with its reason.
     package func liftedGuards() throws -> [GuardName: String] {
-        guard !liftGuard.isEmpty || reason.isEmpty else {
-            throw ValidationError("--reason says why a guard is lifted; name it by --lift-guard.")
-        }
+        try refuse(
+            if: liftGuard.isEmpty && !reason.isEmpty,
+            "--reason says why a guard is lifted; name it by --lift-guard.")
         var lifted: [GuardName: String] = [:]
         for (index, text) in liftGuard.enumerated() {
             let name = try Self.name(text)
-            guard reason.count == 1 || reason.count == liftGuard.count else {
-                throw ValidationError(
-                    "--lift-guard needs --reason TEXT: one for all lifted guards, or one for each.")
-            }
+            try refuse(
+                if: reason.count != 1 && reason.count != liftGuard.count,
+                "--lift-guard needs --reason TEXT: one for all lifted guards, or one for each.")
             let why = reason.count == 1 ? reason[0] : reason[index]
-            guard why.contains(where: { !$0.isWhitespace }) else {
-                throw ValidationError("--reason is empty; say why \(text) may be lifted.")
-            }
-            guard lifted.updateValue(why, forKey: name) == nil else {
-                throw ValidationError("--lift-guard names \(text) twice.")
-            }
+            try refuse(
+                if: why.allSatisfy(\.isWhitespace),
+                "--reason is empty; say why \(text) may be lifted.")
+            try refuse(if: lifted[name] != nil, "--lift-guard names \(text) twice.")
+            lifted[name] = why
         }
         return lifted
     }
@@ -217,24 +202,23 @@ package struct GuardOptions: ParsableArguments {
 /// `--app` and `--app-shard` of the commands that can be for some of the configured apps alone.
 package struct AppScope: ParsableArguments {
     @Option(
-        name: .customLong("app"),
         help: ArgumentHelp(
             "Only this app, in all its environments or in one; may be repeated (default: all).",
             valueName: "bundle[/environment]"))
     package var app: [AppOption] = []
 
     @Option(
-        name: .customLong("app-shard"),
         help: ArgumentHelp(
             "Only the apps of worker K of N; \"trueup apps --app-shard K/N\" lists them.",
             valueName: "k/n"))
-    package var appShard: ShardOption?
+    package var appShard: RunFilters.Shard?
 
     package init() {}
 
     package func validate() throws {
-        if let appShard, appShard.shard.count > AppShard.mostWorkers {
-            throw ValidationError("--app-shard takes up to \(AppShard.mostWorkers) workers.")
+        if let appShard, appShard.count > RunFilters.Shard.mostWorkers {
+            throw ValidationError(
+                "--app-shard takes up to \(RunFilters.Shard.mostWorkers) workers.")
         }
     }
 
@@ -248,7 +232,7 @@ package struct AppScope: ParsableArguments {
         guard !apps.isEmpty else {
             throw CommandFailure(
                 .empty,
-                "No app is assigned to worker \(appShard?.shard.text ?? "") of --app-shard. Apple was not "
+                "No app is assigned to worker \(appShard?.text ?? "") of --app-shard. Apple was not "
                     + "asked. There may be more workers than apps: \"trueup apps --app-shard K/N\" "
                     + "lists the apps of each.")
         }
@@ -261,21 +245,20 @@ package struct AppScope: ParsableArguments {
     /// - Returns: `nil` where all are.
     /// - Throws: 64 for an app that is not configured.
     func listed(among configured: [AppSettings]) throws(CommandFailure) -> Set<AppIdentity>? {
-        let shard = appShard?.shard
-        guard !app.isEmpty || (shard?.count ?? 1) > 1 else { return nil }
+        guard !app.isEmpty || (appShard?.count ?? 1) > 1 else { return nil }
         var apps: Set<AppIdentity> = app.isEmpty ? Set(configured.map(\.identity)) : []
         for option in app {
             let meant = configured.map(\.identity).filter(option.means)
             guard !meant.isEmpty else { throw option.unknown(among: configured) }
             apps.formUnion(meant)
         }
-        return apps.filter { shard?.includes(app: $0) ?? true }
+        return apps.filter { appShard?.includes(app: $0) ?? true }
     }
 
     /// The given options as words, to be given again.
     var words: [String] {
         app.flatMap { ["--app", $0.text] }
-            + (appShard.map { ["--app-shard", $0.shard.text] } ?? [])
+            + (appShard.map { ["--app-shard", $0.text] } ?? [])
     }
 }
 
@@ -322,7 +305,7 @@ extension RunFilters {
 /// answer is the same on every machine and in every version; an app that is added or taken away
 /// moves no other; and a worker that is added takes apps over, but moves none between the others:
 /// the books of an app stay where they are.
-package enum AppShard {
+extension RunFilters.Shard {
     /// More workers than this are a typing error.
     static let mostWorkers = 10_000
 
@@ -352,11 +335,9 @@ package enum AppShard {
         bits = (bits ^ (bits >> 27)) &* 0x94d0_49bb_1331_11eb
         return bits ^ (bits >> 31)
     }
-}
 
-extension RunFilters.Shard {
     /// Whether an app falls to this worker.
-    func includes(app: AppIdentity) -> Bool { AppShard.number(of: app, among: count) == number }
+    func includes(app: AppIdentity) -> Bool { Self.number(of: app, among: count) == number }
 
     /// As it is given.
     var text: String { "\(number)/\(count)" }

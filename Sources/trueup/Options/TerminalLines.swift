@@ -73,12 +73,9 @@ package enum TerminalLines {
         }
         return columns
     }
-}
 
-/// Columns of text for a person's eyes.
-enum TextTable {
     /// Rows with their cells padded to the widest of each column, indented by two.
-    static func lines(_ rows: [[String]], rightAligned: Set<Int>) -> [String] {
+    static func table(_ rows: [[String]], rightAligned: Set<Int> = []) -> [String] {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
             rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0
@@ -99,75 +96,15 @@ extension String {
         split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
+    /// In a colour of a terminal, where colours are wanted.
+    func painted(_ colour: String, if isColoured: Bool) -> String {
+        isColoured ? "\u{1B}[\(colour)m\(self)\u{1B}[0m" : self
+    }
+
     /// With blanks up to a width; a longer text stays whole.
     func padded(to width: Int, atRight: Bool = false) -> String {
         let blanks = String(repeating: " ", count: max(0, width - count))
         return atRight ? blanks + self : self + blanks
-    }
-}
-
-/// Lines of help that fit a terminal.
-enum HelpLines {
-    private static let columns = 80
-    /// The narrowest help that the parser lays out: it ends the process where a column has no room.
-    private static let leastColumns = 40
-
-    /// Has the parser lay out no narrower help than it can.
-    ///
-    /// It takes the width that `COLUMNS` says, or else the terminal's, also where it is only asked
-    /// which status an error has.
-    static func ensureWidth(in invocation: Invocation) {
-        let wished = invocation.environment["COLUMNS"].flatMap { Int($0) }
-        guard let columns = wished ?? invocation.outputColumns(), columns < leastColumns else {
-            return
-        }
-        unsafe setenv("COLUMNS", String(leastColumns), 1)
-    }
-
-    /// A message of the parser, which writes a usage on one line, however many options it names.
-    ///
-    /// - Parameter message: A help text, or what is wrong with the arguments.
-    /// - Returns: The same words; the usage continues below its first option.
-    static func wrappingUsage(of message: String) -> String {
-        message.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-            guard let title = ["USAGE: ", "Usage: "].first(where: line.hasPrefix) else {
-                return String(line)
-            }
-            return wrapped(parts(ofUsage: line.dropFirst(title.count)), after: title)
-        }.joined(separator: "\n")
-    }
-
-    /// Words below each other behind their title.
-    static func wrapped(_ words: [String], after title: String) -> String {
-        let margin = String(repeating: " ", count: title.count)
-        var lines: [String] = []
-        var line = title
-        var isEmpty = true
-        for word in words {
-            if !isEmpty, line.count + 1 + word.count > columns {
-                lines.append(line)
-                line = margin
-                isEmpty = true
-            }
-            line += isEmpty ? word : " " + word
-            isEmpty = false
-        }
-        return (lines + [line]).joined(separator: "\n")
-    }
-
-    /// The words; an option in brackets stays with its value.
-    private static func parts(ofUsage usage: Substring) -> [String] {
-        var parts: [String] = []
-        var depth = 0
-        for word in usage.split(separator: " ") {
-            if depth > 0, let last = parts.popLast() {
-                parts.append(last + " " + word)
-            } else {
-                parts.append(String(word))
-            }
-            depth += word.count { $0 == "[" } - word.count { $0 == "]" }
-        }
-        return parts
     }
 }
 
@@ -255,24 +192,20 @@ enum PlainText {
 
     /// JSON, in which everything that is not plain is escaped; the values stay the same.
     static func ofJSON(_ text: String) -> String {
-        guard !text.unicodeScalars.allSatisfy({ isPlain($0) || $0 == "\n" }) else { return text }
-        var output = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            guard !isPlain(scalar), scalar != "\n" else {
-                output.append(scalar)
-                continue
-            }
-            for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
-                let digits = String(unit, radix: 16)
-                let zeros = String(repeating: "0", count: 4 - digits.count)
-                output.append(contentsOf: "\\u\(zeros)\(digits)".unicodeScalars)
-            }
-        }
-        return String(output)
+        shown(
+            text, keeping: { $0 == "\n" },
+            spelling: { scalar in
+                let units = UTF16.encode(scalar).map(Array.init) ?? []
+                return units.map { unit in
+                    let digits = String(unit, radix: 16)
+                    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }.joined()
+            })
     }
 
     private static func shown(
-        _ text: String, keeping isKept: (Unicode.Scalar) -> Bool
+        _ text: String, keeping isKept: (Unicode.Scalar) -> Bool,
+        spelling: (Unicode.Scalar) -> String = { "\\u{\(String($0.value, radix: 16))}" }
     ) -> String {
         guard !text.unicodeScalars.allSatisfy({ isPlain($0) || isKept($0) }) else { return text }
         var output = String.UnicodeScalarView()
@@ -280,8 +213,7 @@ enum PlainText {
             if isPlain(scalar) || isKept(scalar) {
                 output.append(scalar)
             } else {
-                output.append(
-                    contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+                output.append(contentsOf: spelling(scalar).unicodeScalars)
             }
         }
         return String(output)

@@ -90,8 +90,7 @@ extension PreparedRun {
         _ options: RunOptions, guards: GuardOptions?, forcing mode: RunMode?,
         common: CommonOptions, in invocation: Invocation
     ) throws {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+        let settings = try common.settings(in: invocation)
         var jobSettings = try JobSettings.load(options.job, beside: settings)
         if let milliseconds = try options.maxDurationMilliseconds() {
             jobSettings.maxDurationMilliseconds = milliseconds
@@ -119,7 +118,7 @@ extension PreparedRun {
         job.policy.onlyKinds = try options.onlyKinds()
         job.filters = RunFilters(
             ids: try options.idsFile.map(Self.ids), limit: options.limit,
-            shard: options.shard?.shard, apps: try options.scope.apps(among: settings.apps))
+            shard: options.shard, apps: try options.scope.apps(among: settings.apps))
         try job.take(guards)
         let words = options.words
         job.commands = RunCommands(

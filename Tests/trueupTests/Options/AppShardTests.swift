@@ -1,3 +1,4 @@
+import ReconciliationRun
 import Subscriptions
 import Testing
 import trueup
@@ -10,7 +11,7 @@ import trueup
 
     @Test func `is the same on every machine and in every version`() {
         let numbers = ["one", "two", "three", "four", "five", "six"].map { name in
-            AppShard.number(
+            RunFilters.Shard.number(
                 of: AppIdentity(bundleID: "com.example.\(name)", environment: .production), among: 4
             )
         }
@@ -18,7 +19,7 @@ import trueup
     }
 
     @Test func `is one of them, and each has about as many`() {
-        let numbers = Self.apps.map { AppShard.number(of: $0, among: 8) }
+        let numbers = Self.apps.map { RunFilters.Shard.number(of: $0, among: 8) }
         let shares = Dictionary(grouping: numbers) { $0 }.mapValues(\.count)
         #expect(shares.keys.sorted() == Array(1...8))
         #expect(shares.values.allSatisfy { (25...80).contains($0) }, "\(shares)")
@@ -27,8 +28,8 @@ import trueup
     @Test func `changes only to a worker that is added`() {
         for count in 1..<12 {
             for app in Self.apps {
-                let before = AppShard.number(of: app, among: count)
-                let after = AppShard.number(of: app, among: count + 1)
+                let before = RunFilters.Shard.number(of: app, among: count)
+                let after = RunFilters.Shard.number(of: app, among: count + 1)
                 #expect(after == before || after == count + 1)
             }
         }
@@ -38,7 +39,8 @@ import trueup
         #expect(
             Self.apps.contains { app in
                 let sandbox = AppIdentity(bundleID: app.bundleID, environment: .sandbox)
-                return AppShard.number(of: app, among: 8) != AppShard.number(of: sandbox, among: 8)
+                return RunFilters.Shard.number(of: app, among: 8)
+                    != RunFilters.Shard.number(of: sandbox, among: 8)
             })
     }
 }

@@ -71,7 +71,7 @@ import trueup
         for name in ["exit-statuses", "exit-status"] {
             let outcome = await workplace.run("help", name)
             #expect(outcome.status == .ok)
-            #expect(outcome.output == ExitStatusHelp.text + "\n")
+            #expect(outcome.output == CommandStatuses.helpOfAll + "\n")
         }
     }
 
@@ -112,7 +112,7 @@ import trueup
     }
 
     @Test func `lists every exit status with its name in the help`() {
-        let text = ExitStatusHelp.text.split(whereSeparator: \.isWhitespace)
+        let text = CommandStatuses.helpOfAll.split(whereSeparator: \.isWhitespace)
             .joined(separator: " ")
         for status in Subscriptions.ExitStatus.allCases {
             #expect(text.contains(" \(status.code) \(status.name) \(status.meaning)"))
