@@ -79,27 +79,27 @@ enum Inspection {
 /// `inspect --json`: one object on one line; payloads keep every text and number as received.
 ///
 /// Written member by member, because `CanonicalJSON` would spell a payload again.
-enum InspectionJSON {
+extension Inspection {
     private typealias Members = [(name: String, value: String)]
 
-    static func text(of inspection: Inspection) -> String {
-        switch inspection {
+    var json: String {
+        switch self {
         case .payload(let payload, _):
-            return object(members(of: payload, judgement: inspection.judgement))
+            return Self.object(Self.members(of: payload, judgement: judgement))
         case .answer(let answer):
-            return object(members(of: answer))
+            return Self.object(Self.members(of: answer))
         case .lines(let lines):
-            var members = head(
-                inspection.judgement, kind: lines.first?.answer.kind?.rawValue, payload: nil)
+            var members = Self.head(
+                judgement, kind: lines.first?.answer.kind?.rawValue, payload: nil)
             members.append(
                 (
                     "lines",
-                    array(
-                        lines.map { line in
-                            object([("line", String(line.number))] + self.members(of: line.answer))
+                    Self.array(
+                        lines.map { number, answer in
+                            Self.object([("line", String(number))] + Self.members(of: answer))
                         })
                 ))
-            return object(members)
+            return Self.object(members)
         }
     }
 
@@ -119,8 +119,8 @@ enum InspectionJSON {
         var members = head(answer.overall, kind: answer.kind?.rawValue, payload: nil)
         if let document = answer.document {
             let places = Dictionary(
-                answer.parts.enumerated().map { ($1.path, $0) },
-                uniquingKeysWith: { first, _ in first })
+                answer.parts.enumerated().map { ($1.path, $0) }
+            ) { first, _ in first }
             // This part is not signed; the JWS in it are in `layers`.
             members.append(
                 (
@@ -191,16 +191,16 @@ enum InspectionJSON {
 
 /// The values that `inspect` compares a payload with, and the roots that it trusts: from its
 /// options or from the settings.
-struct InspectionSetup {
-    /// A given root that is not a certificate is a refusal of everything: a verdict, not an error.
-    let inspector: Result<PayloadInspector, JSONWebSignatureError>
-    /// Remarks that the reader needs about the verdict, in sentences.
-    private(set) var remarks: [String] = []
-
-    init(_ command: Inspect, in invocation: Invocation) throws {
+extension Inspect {
+    /// - Returns: A given root that is not a certificate is a refusal of everything: a verdict, not an
+    ///   error. The remarks are those that the reader needs about the verdict, in sentences.
+    func inspector(
+        in invocation: Invocation
+    ) throws -> (Result<PayloadInspector, JSONWebSignatureError>, remarks: [String]) {
+        var remarks: [String] = []
         let clock = invocation.now
         let now: @Sendable () -> Int64 = { clock().unixMilliseconds }
-        let settings = try Self.settings(for: command, in: invocation)
+        let settings = try comparedSettings(in: invocation)
         let candidates: [PayloadInspector.Candidate]
         if let settings {
             candidates = try settings.apps.map { app in
@@ -215,45 +215,43 @@ struct InspectionSetup {
             }
         } else {
             do {
-                candidates = [try Self.candidate(command, now: now)]
+                candidates = [try candidate(now: now)]
             } catch let error as JSONWebSignatureError {
-                inspector = .failure(error)
-                return
+                return (.failure(error), remarks)
             }
-            if !command.trustedRoots.isEmpty {
+            if !trustedRoots.isEmpty {
                 remarks.append("Roots other than Apple's were trusted, as --trusted-root says.")
             }
         }
-        inspector = .success(
-            PayloadInspector(candidates: candidates, at: command.at?.timestamp, now: now))
+        let inspector = PayloadInspector(candidates: candidates, at: at?.timestamp, now: now)
+        return (.success(inspector), remarks)
     }
 
     /// The settings where they count; `nil` where options replace them or there are none.
-    private static func settings(
-        for command: Inspect, in invocation: Invocation
-    ) throws -> Settings? {
-        guard !command.replacesSettings else { return nil }
-        let file = Settings.file(flag: command.common.config, environment: invocation.environment)
-        let isNamed = file != Settings.defaultFile || command.common.config != nil
+    private func comparedSettings(in invocation: Invocation) throws -> Settings? {
+        let areReplaced =
+            !trustedRoots.isEmpty || bundleID != nil || appAppleID != nil || environment != nil
+        guard !areReplaced else { return nil }
+        let file = Settings.file(flag: common.config, environment: invocation.environment)
+        let isNamed = file != Settings.defaultFile || common.config != nil
         guard isNamed || FileManager.default.fileExists(atPath: file) else { return nil }
-        return try Settings.load(
-            flag: command.common.config, environment: invocation.environment)
+        return try common.settings(in: invocation)
     }
 
-    private static func candidate(
-        _ command: Inspect, now: @escaping @Sendable () -> Int64
+    private func candidate(
+        now: @escaping @Sendable () -> Int64
     ) throws -> PayloadInspector.Candidate {
-        let files = try command.trustedRoots.map { try InspectionInput.bytes(of: $0) }
+        let files = try trustedRoots.map { try Inspection.bytes(of: $0) }
         let roots = try TrustedRoots(
             fingerprints: files.isEmpty ? [AppleCertificates.rootG3Fingerprint] : [],
             certificateFiles: files)
         var expected = ExpectedIdentity(
-            bundleID: command.bundleID, appAppleID: command.appAppleID, environment: nil)
-        if case .appStore(let environment) = command.environment {
+            bundleID: bundleID, appAppleID: appAppleID, environment: nil)
+        if case .appStore(let environment) = environment {
             expected.environment = environment
         }
         var candidate = try PayloadInspector.Candidate(expected: expected, roots: roots, now: now)
-        if case .unsigned(let environment) = command.environment {
+        if case .unsigned(let environment) = environment {
             candidate.unsignedEnvironment = environment
         }
         return candidate
@@ -261,30 +259,32 @@ struct InspectionSetup {
 }
 
 /// Reads what is to be inspected: any bytes, as they are.
-enum InspectionInput {
+extension Inspection {
     /// A history page is half a megabyte, an `evidence.jsonl` of a large run some tens.
-    static let maximumBytes = 256 << 20
-
-    static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+    private static let maximumBytes = 256 << 20
 
     /// - Throws: 65 when the file is absent, a folder, unreadable or beyond all measure.
     static func bytes(of file: String) throws(CommandFailure) -> [UInt8] {
         guard file != "-" else { return try read(STDIN_FILENO, named: "standard input") }
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw CommandFailure(
-                .data, "\(file): cannot be read: \(SettingsFile.reason(errno)); nothing was checked"
-            )
+            throw unreadable(file)
         }
         defer { close(descriptor) }
         return try read(descriptor, named: file)
+    }
+
+    /// The error of the last call, which could not read.
+    private static func unreadable(_ name: String) -> CommandFailure {
+        CommandFailure(
+            .data, "\(name): cannot be read: \(SettingsFile.reason(errno)); nothing was checked")
     }
 
     /// Refuses what holds nothing but white space: no payload was there to check.
     ///
     /// - Throws: 65.
     static func refuseEmpty(_ bytes: [UInt8], from file: String) throws(CommandFailure) {
-        guard bytes.allSatisfy({ [0x09, 0x0A, 0x0D, 0x20].contains($0) }) else { return }
+        guard bytes.allSatisfy(isSpace) else { return }
         let name = file == "-" ? "standard input" : file
         throw CommandFailure(
             .data, "\(name): is empty; nothing was checked. Give it a JWS or an answer of Apple's")
@@ -298,11 +298,7 @@ enum InspectionInput {
         while true {
             let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else {
-                throw CommandFailure(
-                    .data,
-                    "\(name): cannot be read: \(SettingsFile.reason(errno)); nothing was checked")
-            }
+            guard count >= 0 else { throw unreadable(name) }
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk[..<count])
             guard bytes.count <= maximumBytes else {

@@ -3,22 +3,18 @@ import JSONWebSignature
 import Subscriptions
 
 /// `inspect` for a person: the verdict first, then every layer unfolded where it is.
-struct InspectionText {
-    let isColoured: Bool
-    let isVerbose: Bool
-    let remarks: [String]
-    private let memory = Memory()
+final class InspectionText {
+    private let isColoured: Bool
+    private let isVerbose: Bool
+    private let remarks: [String]
+    /// The chain that was described further up: Apple's chain is the same everywhere and is described
+    /// once.
+    private var describedChain: [CertificateFacts] = []
 
     init(isColoured: Bool, isVerbose: Bool, remarks: [String]) {
         self.isColoured = isColoured
         self.isVerbose = isVerbose
         self.remarks = remarks
-    }
-
-    /// The chains that were described further up: Apple's chain is the same everywhere and is
-    /// described once.
-    private final class Memory {
-        var chain: [CertificateFacts] = []
     }
 
     func lines(of inspection: Inspection) -> [String] {
@@ -60,7 +56,8 @@ struct InspectionText {
             lines.append("  Values outside the signed parts are not signed.")
         }
         let layers = Dictionary(
-            answer.parts.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+            answer.parts.map { ($0.path, $0) }
+        ) { first, _ in first }
         let page = InspectedPage(text: self, layers: layers)
         lines += page.lines(of: document.root, at: "").map { "  " + $0 }
         return lines
@@ -123,7 +120,7 @@ struct InspectionText {
     }
 
     private func chain(of payload: InspectedPayload) -> [(String, String)] {
-        if payload.payload != nil, memory.chain == payload.certificates {
+        if payload.payload != nil, describedChain == payload.certificates {
             return [("chain", "the same certificates as above")]
         }
         var rows: [(String, String)] = []
@@ -133,7 +130,7 @@ struct InspectionText {
         if payload.payload == nil {
             rows.append(("", "The header claims this; it could not be verified."))
         } else {
-            memory.chain = payload.certificates
+            describedChain = payload.certificates
             if let anchor = payload.anchor, !payload.certificates.contains(anchor) {
                 rows += describe(anchor, as: "ends at", isTrusted: true)
             }
@@ -170,7 +167,7 @@ struct InspectionText {
             case .invalid: "1;31"
             case .undetermined: "33"
             }
-        return painted(judgement.verdict.rawValue.uppercased(), colour)
+        return judgement.verdict.rawValue.uppercased().painted(colour, if: isColoured)
     }
 
     private func because(_ judgement: Judgement) -> String {
@@ -178,20 +175,16 @@ struct InspectionText {
         return " (\(reason.rawValue)): \(PlainText.of(judgement.detail ?? ""))"
     }
 
-    func dimmed(_ text: String) -> String { painted(text, "2") }
+    func dimmed(_ text: String) -> String { text.painted("2", if: isColoured) }
 
-    func marked(_ text: String) -> String { painted(text, "33") }
-
-    private func painted(_ text: String, _ code: String) -> String {
-        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
-    }
+    func marked(_ text: String) -> String { text.painted("33", if: isColoured) }
 }
 
 /// The meaning of a payload's member for a person, next to the raw value.
 ///
 /// Source: App Store Server API, data models.
-enum FieldMeaning {
-    private static let numbers: [String: [Int64: String]] = [
+extension InspectedPage {
+    private static let meanings: [String: [Int64: String]] = [
         "status": [
             1: "active", 2: "expired", 3: "billing retry", 4: "billing grace period", 5: "revoked",
         ],
@@ -219,12 +212,14 @@ enum FieldMeaning {
     ///   - value: Its value.
     ///   - currency: The ISO 4217 code that the payload names.
     /// - Returns: A few words; `nil` when the value says all there is.
-    static func of(_ name: String, _ value: JSONValue, currency: String?) -> String? {
+    private static func meaning(
+        of name: String, _ value: JSONValue, currency: String?
+    ) -> String? {
         if name.hasSuffix("Date"), let milliseconds = value.integerRoundedDown {
             return Timestamp(unixMilliseconds: milliseconds).rfc3339
         }
         guard let number = value.integer else { return nil }
-        if let meaning = numbers[name]?[number] { return meaning }
+        if let meaning = meanings[name]?[number] { return meaning }
         if money.contains(name) {
             return DecimalAmount(milliunits: number, currency: currency).plainText
                 + (currency.map { " " + PlainText.of($0) } ?? "")
@@ -236,8 +231,8 @@ enum FieldMeaning {
     }
 
     /// Whether it is a code of an enumeration that this version does not know.
-    static func isUnknownCode(_ name: String, _ value: JSONValue) -> Bool {
-        guard let meanings = numbers[name], let number = value.integer else { return false }
+    private static func isUnknownCode(_ name: String, _ value: JSONValue) -> Bool {
+        guard let meanings = meanings[name], let number = value.integer else { return false }
         return meanings[number] == nil
     }
 }
@@ -265,7 +260,8 @@ struct InspectedPage {
         self.init(
             text: text,
             layers: Dictionary(
-                payload.inner.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first }))
+                payload.inner.map { ($0.path, $0) }
+            ) { first, _ in first })
         let prefix = (payload.kind?.modelName ?? "") + "."
         for unknown in payload.unknowns where unknown.field.hasPrefix(prefix) {
             unknowns[String(unknown.field.dropFirst(prefix.count))] = unknown
@@ -308,13 +304,13 @@ struct InspectedPage {
                 + lines(of: value, at: path).map { "  " + $0 }
         }
         var line = padded + "  " + shown(value)
-        if let meaning = FieldMeaning.of(name, value, currency: currency) {
+        if let meaning = Self.meaning(of: name, value, currency: currency) {
             line += "  " + text.dimmed(meaning)
         }
         if unsignedParts.contains(path) {
             line += "  " + text.marked("not a JWS: nothing in it could be verified")
         }
-        if isUnknown == nil, FieldMeaning.isUnknownCode(name, value) {
+        if isUnknown == nil, Self.isUnknownCode(name, value) {
             line += "  " + text.marked("unknown value")
         }
         if let isUnknown {
