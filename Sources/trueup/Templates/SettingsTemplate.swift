@@ -103,94 +103,85 @@ package enum JobTemplates {
         ("audit.yaml", audit),
     ]
 
-    private static let nightly = JobTemplate.text(
+    /// A key of a job file, such as `guards.max_changes`, and what is there.
+    ///
+    /// The value is `nil` for the default, and for a key with others below it.
+    private typealias Line = (path: String, value: String?, comment: String?)
+
+    private static let nightly = text(
         heading: """
             # The nightly job: reads Apple's notifications since the last run, checks the rows that may have
             # changed, and corrects what differs. Every key is optional; these are the defaults.
             """,
-        JobTemplate.everyKey)
+        everyKey)
 
-    private static let backfill = JobTemplate.text(
+    private static let backfill = text(
         heading: """
             # The first fill: checks every row, with its whole history, starting from a list of ids.
             # It may take several runs: a run that reaches max_duration stops, and the next one continues.
             """,
         [
-            .init("steps", "[walk]"), .init("mode", nil), .init("coverage", "full"),
-            .init("history", "always"),
-            .init(
+            ("steps", "[walk]", nil), ("mode", nil, nil), ("coverage", "full", nil),
+            ("history", "always", nil),
+            (
                 "max_duration", "20h",
-                "leaves time before the next start if it runs every day"),
-            .init("fail_on", nil),
-            .init("guards", nil, "a first fill changes nearly every row; that is its purpose"),
-            .init("guards.max_changes", "100000000"), .init("guards.max_change_share", "1.0"),
-            .init(
+                "leaves time before the next start if it runs every day"
+            ),
+            ("fail_on", nil, nil),
+            ("guards", nil, "a first fill changes nearly every row; that is its purpose"),
+            ("guards.max_changes", "100000000", nil), ("guards.max_change_share", "1.0", nil),
+            (
                 "guards.max_not_found_share", "0.2",
-                "a fifth of unknown ids means the wrong app or environment"),
-            .init("guards.max_verification_failures", nil),
-            .init("guards.max_same_direction_share", "1.0"),
-            .init(
+                "a fifth of unknown ids means the wrong app or environment"
+            ),
+            ("guards.max_verification_failures", nil, nil),
+            ("guards.max_same_direction_share", "1.0", nil),
+            (
                 "guards.max_excluded_share", "0.2",
-                "a fifth of another app's rows means the wrong settings"),
+                "a fifth of another app's rows means the wrong settings"
+            ),
         ])
 
-    private static let recover = JobTemplate.text(
+    private static let recover = text(
         heading: """
             # Gap recovery only: reads Apple's notification history and checks the rows that it names.
             # For the hours after an outage of your notification endpoint, or several times a day.
             # Exit status 5 is a success here: no notification concerned a row that had to be checked.
             """,
         [
-            .init("steps", "[recover]"), .init("mode", nil), .init("max_duration", "1h"),
-            .init("fail_on", nil), .init("recover", nil), .init("recover.overlap", nil),
-            .init("recover.lookback", nil),
-            .init("recover.inbox", nil, "imported, once received notifications are imported"),
-            .init("guards", nil), .init("guards.max_changes", nil),
-            .init("guards.max_change_share", nil), .init("guards.min_changes", nil),
-            .init("guards.max_verification_failures", nil),
-            .init("guards.max_same_direction_share", nil),
+            ("steps", "[recover]", nil), ("mode", nil, nil), ("max_duration", "1h", nil),
+            ("fail_on", nil, nil), ("recover", nil, nil), ("recover.overlap", nil, nil),
+            ("recover.lookback", nil, nil),
+            ("recover.inbox", nil, "imported, once received notifications are imported"),
+            ("guards", nil, nil), ("guards.max_changes", nil, nil),
+            ("guards.max_change_share", nil, nil), ("guards.min_changes", nil, nil),
+            ("guards.max_verification_failures", nil, nil),
+            ("guards.max_same_direction_share", nil, nil),
         ])
 
-    private static let audit = JobTemplate.text(
+    private static let audit = text(
         heading: """
             # An audit: checks every row and reports, but writes to no subscription row.
             # The report folder has the plan that a nightly job would have applied. Read it;
             # "trueup apply reports/latest" applies exactly this plan.
             """,
         [
-            .init("steps", nil), .init("mode", "check"), .init("coverage", "full"),
-            .init("history", "always"), .init("max_duration", "12h"), .init("fail_on", "low"),
-            .init("recover", nil), .init("recover.overlap", nil), .init("recover.lookback", nil),
-            .init("recover.inbox", nil),
+            ("steps", nil, nil), ("mode", "check", nil), ("coverage", "full", nil),
+            ("history", "always", nil), ("max_duration", "12h", nil), ("fail_on", "low", nil),
+            ("recover", nil, nil), ("recover.overlap", nil, nil), ("recover.lookback", nil, nil),
+            ("recover.inbox", nil, nil),
         ])
-}
-
-/// Puts a job file together from lines that are checked against the declared settings by a test.
-enum JobTemplate {
-    /// A key of a job file and what is there.
-    struct Line {
-        /// For example `guards.max_changes`.
-        let path: String
-        /// `nil` for the default, and for a key with others below it.
-        let value: String?
-        let comment: String?
-
-        init(_ path: String, _ value: String?, _ comment: String? = nil) {
-            self.path = path
-            self.value = value
-            self.comment = comment
-        }
-    }
 
     /// Every setting with its default and what it means.
-    static var everyKey: [Line] {
+    private static var everyKey: [Line] {
         JobSettings.descriptions.flatMap { setting in
-            [Line(setting.key, nil, setting.comment)]
-                + setting.nested.map { Line(setting.key + "." + $0.key, nil, $0.comment) }
+            [(setting.key, nil, setting.comment)]
+                + setting.nested.map { (setting.key + "." + $0.key, nil, $0.comment) }
         }
     }
 
-    static func text(heading: String, _ lines: [Line]) -> String {
+    /// Puts a job file together from lines that a test checks against the declared settings.
+    private static func text(heading: String, _ lines: [Line]) -> String {
         var yaml = CommentedYAML(heading: heading)
         yaml.gap()
         var wasBelow = false
