@@ -36,7 +36,7 @@ struct BadLineLog {
     func remark(_ text: String, line: Int, in invocation: Invocation) {
         guard asJSON else { return invocation.say("\(file):\(line): \(text)") }
         let object = CanonicalJSON.object([
-            "file": .string(file), "line": .integer(Int64(line)), "remark": .string(text),
+            "file": .string(file), "line": .count(line), "remark": .string(text),
         ])
         invocation.say(json: object)
     }
@@ -71,21 +71,23 @@ struct BadLineLog {
     private var comparisonRefusal: CommandFailure {
         CommandFailure(
             .data,
-            "\(PlainText.of(file)): \(count) bad \(count == 1 ? "line" : "lines")"
-                + (count > Self.namedWhenRefusing
-                    ? " (the first \(Self.namedWhenRefusing) are named above)" : "")
+            "\(PlainText.of(file)): \(badLines())"
                 + ". Nothing was compared. Export the file again, or remove these lines.")
+    }
+
+    /// - Parameter hint: Follows the remark that not all of them are named.
+    /// - Returns: How many lines are bad.
+    private func badLines(hint: String = "") -> String {
+        let isCut = !namesAll && count > Self.namedWhenRefusing
+        return "\(count) bad \(count == 1 ? "line" : "lines")"
+            + (isCut ? " (the first \(Self.namedWhenRefusing) are named above\(hint))" : "")
     }
 
     /// The error by which the file is refused as a whole.
     var refusal: CommandFailure {
-        let more = namesAll ? 0 : count - Self.namedWhenRefusing
-        return CommandFailure(
+        CommandFailure(
             .data,
-            "\(file): \(count) bad \(count == 1 ? "line" : "lines")"
-                + (more > 0
-                    ? " (the first \(Self.namedWhenRefusing) are named above; "
-                        + "--bad-rows FILE or --json gives all)" : "")
+            "\(file): \(badLines(hint: "; --bad-rows FILE or --json gives all"))"
                 + "; nothing was loaded. Fix the file, or leave bad lines out with --skip-bad-rows"
         )
     }
@@ -131,7 +133,7 @@ final class BadRowsFile {
 extension BadLine {
     func json(of file: String) -> CanonicalJSON {
         .object([
-            "file": .string(file), "line": .integer(Int64(line)), "reason": .string(reason),
+            "file": .string(file), "line": .count(line), "reason": .string(reason),
         ])
     }
 }

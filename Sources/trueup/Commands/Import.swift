@@ -1,12 +1,12 @@
-package import ArgumentParser
+import ArgumentParser
 import ReconciliationRun
 import RowFiles
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup import`: the company's rows from a file into the database.
-package struct Import: Verb {
-    package static let configuration = CommandConfiguration(
+struct Import: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Load rows, periods, purchases, receipts or received notifications from a file.",
         discussion: """
             It loads all of the file or nothing: a bad line makes it exit with 65, and the message names \
@@ -25,47 +25,47 @@ package struct Import: Verb {
     @Argument(
         help: "A .csv, .jsonl or .ndjson file; - for standard input.",
         completion: .file(extensions: ["csv", "jsonl", "ndjson"]))
-    package var file: String
+    var file: String
 
     @Flag(help: "The file holds periods (transactions).")
-    package var transactions = false
+    var transactions = false
 
     @Flag(help: "The file holds one-time purchases.")
-    package var purchases = false
+    var purchases = false
 
     @Flag(help: "The file holds received notifications, as JSON Lines.")
-    package var notifications = false
+    var notifications = false
 
     @Flag(help: "The file holds app receipts, or transaction receipts of iOS 6, in base64.")
-    package var receipts = false
+    var receipts = false
 
     @Option(
         help: ArgumentHelp(
             "The file's COLUMN means trueup's column OURS; may be repeated.",
             valueName: "column=ours"))
-    package var map: [String] = []
+    var map: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "Do not read this column of the file; may be repeated.", valueName: "column"))
-    package var ignore: [String] = []
+    var ignore: [String] = []
 
     @Flag(help: "Check the file and print what would be loaded; write nothing to the database.")
-    package var dryRun = false
+    var dryRun = false
 
     @Flag(help: "Load the good lines and name each bad one, instead of refusing the file.")
-    package var skipBadRows = false
+    var skipBadRows = false
 
     @Option(
         help: ArgumentHelp(
             "Write every bad line with file, line and reason to this file: CSV for .csv, otherwise "
                 + "JSON Lines.",
             valueName: "file"), completion: .file())
-    package var badRows: String?
+    var badRows: String?
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database],
         [
             .ok: "loaded; with --skip-bad-rows, without the bad lines",
@@ -73,17 +73,12 @@ package struct Import: Verb {
             .cannotCreate: "the file of --bad-rows cannot be created",
         ])
 
-    package init() {}
-
-    package func validate() throws {
-        if [transactions, purchases, notifications, receipts].count(where: { $0 }) > 1 {
-            throw ValidationError(
-                "Give one of --transactions, --purchases, --notifications and --receipts, not "
-                    + "several.")
-        }
-        if let badRows, badRows == file {
-            throw ValidationError("--bad-rows would overwrite the file that is to be loaded.")
-        }
+    func validate() throws {
+        try refuse(
+            if: [transactions, purchases, notifications, receipts].count(where: { $0 }) > 1,
+            "Give one of --transactions, --purchases, --notifications and --receipts, not several.")
+        try refuse(
+            if: badRows == file, "--bad-rows would overwrite the file that is to be loaded.")
         _ = try columnMapping()
     }
 
@@ -104,16 +99,11 @@ package struct Import: Verb {
             } else {
                 SubscriptionField.allCases.map(\.rawValue)
             }
-        do throws(ColumnMapArguments.Mistake) {
-            return try ColumnMapArguments(map: map, ignore: ignore, known: known).mapping
-        } catch {
-            throw ValidationError(error.description)
-        }
+        return try ColumnMapping(map: map, ignore: ignore, known: known)
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let isMapped = settings.company.mapping?.purchases != nil
         if settings.company.table != nil, !notifications, !purchases || isMapped {
             throw CommandFailure(
@@ -133,9 +123,7 @@ package struct Import: Verb {
             return .ok
         }
         let holder = RunningUser.lockHolder(doing: "importing \(file)")
-        let lock = try RunLock.acquire(
-            forDatabaseAt: settings.databasePath, holder: holder, now: invocation.now(),
-            waitMilliseconds: invocation.lockPatienceMilliseconds)
+        let lock = try invocation.lock(settings, for: holder)
         let books = try Books(settings, holder: holder)
         defer { books.release() }
         try books.bringUpToDate(under: lock)
@@ -157,6 +145,9 @@ package struct Import: Verb {
     ) throws -> ImportIntake {
         let mapping = try columnMapping()
         let apps = settings.identities
+        let progress = { (done: Int, total: Int) in
+            terminal.show(RunProgress(stage: .load, done: done, total: total))
+        }
         var intake = ImportIntake(
             log: BadLineLog(
                 file: file, namesAll: skipBadRows || common.json,
@@ -164,22 +155,15 @@ package struct Import: Verb {
                 copy: try badRows.map { path throws(CommandFailure) in
                     try BadRowsFile(path: path)
                 }),
-            skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet, terminal: terminal)
+            skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet, ofReceipts: receipts,
+            isDryRun: dryRun, terminal: terminal)
         if let table = transactionTable {
             var reader = try TransactionFileReader(
                 transactionsAt: file, of: table, apps: apps, mapping: mapping)
             intake.counts = try store.loadTransactions(
-                into: table, columns: reader.columns, dryRun: dryRun
-            ) {
-                (add: (LocalTransaction, UInt64?) throws -> LineOutcome) in
-                while let line = try reader.next() {
-                    let given = reader.given?.bits
-                    try intake.take(line, in: invocation) { try add($0, given) }
-                }
-                try intake.refuse()
-            } progress: { done, total in
-                terminal.show(RunProgress(stage: .load, done: done, total: total))
-            }
+                into: table, columns: reader.columns, dryRun: dryRun,
+                partly: { try intake.takeAll(of: &reader, in: invocation, $0) },
+                progress: progress)
         } else if notifications {
             var reader = try NotificationFileReader(notificationsAt: file, mapping: mapping)
             // A bare id does not name its app; with one configured app it is that one's.
@@ -193,65 +177,51 @@ package struct Import: Verb {
         } else if receipts {
             var reader = try ReceiptFileReader(receiptsAt: file, apps: apps, mapping: mapping)
             let columns = Set(reader.columns.compactMap(\.ofRow))
-            intake.counts = try store.loadReceipts(columns: columns, dryRun: dryRun) { add in
-                while let line = try reader.next() {
-                    let given = reader.givenOfRows
-                    try intake.takeReceipt(line, in: invocation) { try add($0, given) }
-                }
-                try intake.refuse()
-            } progress: { done, total in
-                terminal.show(RunProgress(stage: .load, done: done, total: total))
-            }
+            intake.counts = try store.loadReceipts(
+                columns: columns, dryRun: dryRun,
+                { add in
+                    while let line = try reader.next() {
+                        let given = reader.givenOfRows
+                        try intake.takeReceipt(line, in: invocation) { try add($0, given) }
+                    }
+                    try intake.refuse()
+                }, progress: progress)
         } else {
             var reader = try SubscriptionFileReader(
                 subscriptionsAt: file, apps: apps, mapping: mapping)
-            intake.counts = try store.loadSubscriptions(columns: reader.columns, dryRun: dryRun) {
-                (add: (LocalSubscription, UInt64?) throws -> LineOutcome) in
-                while let line = try reader.next() {
-                    let given = reader.given?.bits
-                    try intake.take(line, in: invocation) { try add($0, given) }
-                }
-                try intake.refuse()
-            } progress: { done, total in
-                terminal.show(RunProgress(stage: .load, done: done, total: total))
-            }
+            intake.counts = try store.loadSubscriptions(
+                columns: reader.columns, dryRun: dryRun,
+                partly: { try intake.takeAll(of: &reader, in: invocation, $0) },
+                progress: progress)
         }
         try intake.log.finish()
         return intake
     }
 
     private func show(_ intake: ImportIntake, in invocation: Invocation) throws {
-        let outcome = ImportOutcome(intake, ofReceipts: receipts, isDryRun: dryRun)
-        guard !common.json else {
-            return try invocation.show(json: outcome.json)
-        }
-        try invocation.show(outcome.text)
-        if let leftOut = outcome.leftOut { invocation.say(leftOut) }
-        for line in outcome.remarks where !common.quiet { invocation.say(line) }
+        try common.show(intake.json, [intake.text], in: invocation)
+        guard !common.json else { return }
+        if let leftOut = intake.leftOut { invocation.say(leftOut) }
+        for line in intake.remarks where !common.quiet { invocation.say(line) }
     }
 }
 
 /// The lines of a file that is being imported: what is taken, and what is wrong with the others.
-struct ImportIntake {
+private struct ImportIntake {
     var log: BadLineLog
     let skipsBadRows: Bool
     let namesEmptyReceipts: Bool
-    private let terminal: ProgressLine
+    let ofReceipts: Bool
+    let isDryRun: Bool
+    fileprivate let terminal: ProgressLine
     /// Lines that were taken; of receipts, one may hold several subscriptions.
-    private(set) var lines = 0
+    fileprivate var lines = 0
     /// Receipts that name no subscription.
-    private(set) var emptyReceipts = 0
+    fileprivate var emptyReceipts = 0
     /// Purchases in receipts that are not subscriptions.
-    private(set) var otherPurchases = 0
+    fileprivate var otherPurchases = 0
     /// The fate of the rows.
     var counts = LoadCounts()
-
-    init(log: BadLineLog, skipsBadRows: Bool, namesEmptyReceipts: Bool, terminal: ProgressLine) {
-        self.log = log
-        self.skipsBadRows = skipsBadRows
-        self.namesEmptyReceipts = namesEmptyReceipts
-        self.terminal = terminal
-    }
 
     /// How many lines are read between two looks at whether to show it.
     private static let linesAtOnce = 1000
@@ -265,8 +235,10 @@ struct ImportIntake {
         switch line {
         case .bad(let bad): try note(bad, in: invocation)
         case .row(let row, let number):
-            if let signed = (row as? any DatedRow)?.signedDate, signed.isAhead(of: invocation.now())
-            {
+            // Rows that say when Apple signed what they rest on.
+            let signed =
+                (row as? LocalSubscription)?.signedDate ?? (row as? LocalTransaction)?.signedDate
+            if let signed, signed.isAhead(of: invocation.now()) {
                 let reason =
                     "signed_date \(signed.rfc3339) is in the future; Apple cannot have signed it yet"
                 return try note(BadLine(line: number, reason: reason), in: invocation)
@@ -280,6 +252,18 @@ struct ImportIntake {
             case .duplicateKey: try note(BadLine(line: number, reason: reason), in: invocation)
             }
         }
+    }
+
+    /// Loads the rows of a file, each with the columns that its line gives.
+    mutating func takeAll<Field, Row>(
+        of reader: inout RowFileReader<Field, Row>, in invocation: Invocation,
+        _ add: (Row, UInt64?) throws -> LineOutcome
+    ) throws {
+        while let line = try reader.next() {
+            let given = reader.given?.bits
+            try take(line, in: invocation) { try add($0, given) }
+        }
+        try refuse()
     }
 
     private mutating func note(_ bad: BadLine, in invocation: Invocation) throws {
@@ -326,22 +310,11 @@ struct ImportIntake {
 }
 
 /// The message of an import at its end.
-struct ImportOutcome {
-    let intake: ImportIntake
-    let ofReceipts: Bool
-    let isDryRun: Bool
-
-    init(_ intake: ImportIntake, ofReceipts: Bool, isDryRun: Bool) {
-        self.intake = intake
-        self.ofReceipts = ofReceipts
-        self.isDryRun = isDryRun
-    }
-
+extension ImportIntake {
     /// The result in one line.
-    var text: String {
-        let counts = intake.counts
+    fileprivate var text: String {
         let of = ofReceipts ? "receipt" : "line"
-        let lines = "\(intake.lines) \(intake.lines == 1 ? of : of + "s")"
+        let lines = "\(lines) \(lines == 1 ? of : of + "s")"
         let changes =
             "\(counts.inserted) inserted, \(counts.updated) updated, "
             + "\(counts.unchanged) unchanged, \(counts.skippedAsOlder) skipped as older"
@@ -350,26 +323,25 @@ struct ImportOutcome {
     }
 
     /// How many bad lines were left out; `nil` for none.
-    var leftOut: String? {
-        let bad = intake.log.count
+    fileprivate var leftOut: String? {
+        let bad = log.count
         guard bad > 0 else { return nil }
         return "\(bad) bad \(bad == 1 ? "line" : "lines") \(isDryRun ? "would be " : "")left out"
     }
 
     /// Further remarks for a person.
-    var remarks: [String] {
+    fileprivate var remarks: [String] {
         var remarks = aboutOutdatedLines
         guard ofReceipts else { return remarks }
-        if intake.emptyReceipts > 0 {
-            let count = intake.emptyReceipts
+        if emptyReceipts > 0 {
             remarks.append(
-                "\(count) \(count == 1 ? "receipt names" : "receipts name") no subscription")
+                "\(emptyReceipts) \(emptyReceipts == 1 ? "receipt names" : "receipts name") "
+                    + "no subscription")
         }
-        if intake.otherPurchases > 0 {
-            remarks.append(
-                "\(ImportIntake.purchases(intake.otherPurchases)) left out, as no subscriptions")
+        if otherPurchases > 0 {
+            remarks.append("\(Self.purchases(otherPurchases)) left out, as no subscriptions")
         }
-        if !isDryRun, intake.counts.inserted > 0 {
+        if !isDryRun, counts.inserted > 0 {
             remarks.append(
                 "The ids are unverified and have no status until a run has asked Apple (trueup "
                     + "estimate backfill, trueup run backfill)")
@@ -378,7 +350,7 @@ struct ImportOutcome {
     }
 
     private var aboutOutdatedLines: [String] {
-        let outdated = intake.counts.outdated
+        let outdated = counts.outdated
         let newer = "older than a statement of Apple's that a run has seen since"
         var remarks: [String] = []
         if let first = outdated.firstSkipped {
@@ -400,60 +372,44 @@ struct ImportOutcome {
         "\(count) \(count == 1 ? "line" : "lines")"
     }
 
-    var json: CanonicalJSON {
-        let counts = intake.counts
+    fileprivate var json: CanonicalJSON {
         var members: [String: Int] = [
-            "accepted": intake.lines, "inserted": counts.inserted, "updated": counts.updated,
+            "accepted": lines, "inserted": counts.inserted, "updated": counts.updated,
             "unchanged": counts.unchanged, "skipped_as_older": counts.skippedAsOlder,
-            "bad": intake.log.count, "outdated_inserted": counts.outdated.inserted,
+            "bad": log.count, "outdated_inserted": counts.outdated.inserted,
             "outdated_skipped": counts.outdated.skipped,
         ]
         if ofReceipts {
-            members["receipts_without_subscription"] = intake.emptyReceipts
-            members["other_purchases"] = intake.otherPurchases
+            members["receipts_without_subscription"] = emptyReceipts
+            members["other_purchases"] = otherPurchases
         }
-        var object = members.mapValues { CanonicalJSON.integer(Int64($0)) }
+        var object = members.mapValues { CanonicalJSON.count($0) }
         object["dry_run"] = .boolean(isDryRun)
         return .object(object)
     }
 }
 
-/// A row of a file that says when Apple signed what it rests on.
-private protocol DatedRow {
-    var signedDate: Timestamp? { get }
-}
-
-extension LocalSubscription: DatedRow {}
-extension LocalTransaction: DatedRow {}
-
-/// `--map COLUMN=OURS` and `--ignore COLUMN` as they were typed, checked against our columns.
-struct ColumnMapArguments {
-    let mapping: ColumnMapping
-
-    /// A fault in an argument, for the person who typed it.
-    struct Mistake: Error, Hashable, CustomStringConvertible {
-        let description: String
-    }
-
+extension ColumnMapping {
+    /// `--map COLUMN=OURS` and `--ignore COLUMN` as they were typed, checked against our columns.
+    ///
     /// - Parameters:
     ///   - map: `COLUMN=OURS`; `COLUMN=` ignores the column.
     ///   - ignore: names of columns.
     ///   - known: our columns.
-    /// - Throws: `Mistake`, which ends with 64.
-    init(map: [String], ignore: [String], known: [String]) throws(Mistake) {
+    /// - Throws: For a fault in an argument, which ends with 64.
+    fileprivate init(map: [String], ignore: [String], known: [String]) throws(ValidationError) {
         var ours: [String: String?] = [:]
         var sources: [String: String] = [:]
         for argument in map {
             // Our names hold no equals sign; those of a file may.
             guard let sign = argument.lastIndex(of: "="), sign > argument.startIndex else {
-                throw Mistake(
-                    description:
-                        "--map \(argument) is not COLUMN=OURS (the file's column, then trueup's).")
+                throw ValidationError(
+                    "--map \(argument) is not COLUMN=OURS (the file's column, then trueup's).")
             }
             let column = String(argument[..<sign])
             let target = String(argument[argument.index(after: sign)...])
             guard ours[column] == nil else {
-                throw Mistake(description: "--map names the column \(column) twice.")
+                throw ValidationError("--map names the column \(column) twice.")
             }
             guard !target.isEmpty else {
                 ours[column] = .some(.none)
@@ -461,14 +417,14 @@ struct ColumnMapArguments {
             }
             guard known.contains(target) else {
                 let nearest = NearestName.suggestion(for: target, among: known)
-                throw Mistake(
-                    description: "--map \(argument): trueup has no column \(target); "
+                throw ValidationError(
+                    "--map \(argument): trueup has no column \(target); "
                         + (nearest.map { "did you mean \($0)?" }
                             ?? "known are \(known.joined(separator: ", "))."))
             }
             if let other = sources[target] {
-                throw Mistake(
-                    description: "--map gives \(target) two columns of the file, \(other) and "
+                throw ValidationError(
+                    "--map gives \(target) two columns of the file, \(other) and "
                         + "\(column); ignore one of them.")
             }
             sources[target] = column
@@ -476,11 +432,11 @@ struct ColumnMapArguments {
         }
         for column in ignore {
             guard ours[column] == nil else {
-                throw Mistake(
-                    description: "The column \(column) is named twice by --map and --ignore.")
+                throw ValidationError(
+                    "The column \(column) is named twice by --map and --ignore.")
             }
             ours[column] = .some(.none)
         }
-        mapping = ColumnMapping(ours)
+        self.init(ours)
     }
 }
