@@ -1,34 +1,31 @@
-package import ArgumentParser
+import ArgumentParser
 import FoundationEssentials
 import Reconciliation
 import ReconciliationRun
 import RowFiles
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup export`: the local rows as they are, in the columns that `import` reads.
-package struct Export: Verb {
-    package static let configuration = CommandConfiguration(
+struct Export: Verb {
+    static let configuration = CommandConfiguration(
         abstract: "Print the stored rows as CSV, or with --json as JSON Lines.",
         discussion: """
             It prints values as they are stored, so that an import reads the same rows back. Do not \
             open such a file in a spreadsheet: that rounds the ids.
             """)
 
-    /// Bytes buffered before a write: a system call for each row would cost more than the rows.
-    private static let batchBytes = 1 << 16
-
     @Flag(help: "Print the periods (transactions) instead.")
-    package var transactions = false
+    var transactions = false
 
     @Flag(help: "Print the one-time purchases instead.")
-    package var purchases = false
+    var purchases = false
 
     @Option(
         help: ArgumentHelp(
             "Print only rows that this run or a later one changed.",
             discussion: "A run's id, its beginning, or \"latest\".", valueName: "run"))
-    package var changedSince: String?
+    var changedSince: String?
 
     @Option(
         help: ArgumentHelp(
@@ -37,23 +34,23 @@ package struct Export: Verb {
                 The file keeps how far that export came. Without the file, all rows are printed. It is \
                 replaced when everything was printed.
                 """, valueName: "file"))
-    package var cursor: String?
+    var cursor: String?
 
     @Flag(
         help: ArgumentHelp(
             "Print app_user_id and a signed transaction of every customer's subscription.",
             discussion: "These are the columns of RevenueCat's bulk import."))
-    package var revenuecat = false
+    var revenuecat = false
 
     @Flag(
         help: ArgumentHelp(
             "With --revenuecat: get the transactions that are not held from Apple.",
             discussion: "A call for each subscription, within the share of the quota."))
-    package var ask = false
+    var ask = false
 
-    @OptionGroup(title: "For every command") package var common: CommonOptions
+    @OptionGroup(title: "For every command") var common: CommonOptions
 
-    package static let exitStatuses = CommandStatuses(
+    static let exitStatuses = CommandStatuses(
         [CommandStatuses.database + [.denied]],
         [
             .ok: "printed",
@@ -63,30 +60,24 @@ package struct Export: Verb {
             .output: "the file of --cursor cannot be written",
         ])
 
-    package init() {}
-
-    package func validate() throws {
-        if transactions, purchases {
-            throw ValidationError("Give --transactions or --purchases, not both.")
-        }
-        if changedSince != nil, cursor != nil {
-            throw ValidationError("Give --changed-since or --cursor, not both.")
-        }
-        if revenuecat, transactions || purchases || changedSince != nil || cursor != nil {
-            throw ValidationError(
-                "Give --revenuecat without --transactions, --purchases, --changed-since and --cursor."
-            )
-        }
-        if ask, !revenuecat { throw ValidationError("Give --ask only with --revenuecat.") }
+    func validate() throws {
+        try refuse(
+            if: transactions && purchases, "Give --transactions or --purchases, not both.")
+        let isOfChanges = changedSince != nil || cursor != nil
+        try refuse(
+            if: changedSince != nil && cursor != nil,
+            "Give --changed-since or --cursor, not both.")
+        try refuse(
+            if: revenuecat && (transactions || purchases || isOfChanges),
+            "Give --revenuecat without --transactions, --purchases, --changed-since and --cursor.")
+        try refuse(if: ask && !revenuecat, "Give --ask only with --revenuecat.")
     }
 
-    package func perform(in invocation: Invocation) async throws -> ExitStatus {
-        let settings = try Settings.load(
-            flag: common.config, environment: invocation.environment)
+    func perform(in invocation: Invocation) async throws -> ExitStatus {
+        let settings = try common.settings(in: invocation)
         let store = try Books(settings).openToRead(at: invocation.now())
         if let missing = try settings.company.copy(in: store)?.notRead() { invocation.say(missing) }
-        let output = RowOutput(
-            isJSON: common.json, batchBytes: Self.batchBytes, to: invocation.rawOutput)
+        let output = RowOutput(isJSON: common.json, to: invocation.rawOutput)
         if revenuecat {
             return try await showSignedTransactions(in: store, settings, output, invocation)
         }
@@ -131,7 +122,7 @@ extension Export {
             left = try await show(store, output, asking: nil)
         }
         try output.end()
-        for sentence in left.sentences(hasAsked: ask) { invocation.say(sentence) }
+        for sentence in sentences(about: left) { invocation.say(sentence) }
         return left.unsigned > 0 ? .incomplete : .ok
     }
 
@@ -139,7 +130,7 @@ extension Export {
     private func show(
         _ store: SQLiteStore, _ output: RowOutput, asking apple: ReadingInquiry?
     ) async throws -> LeftOutRows {
-        var left = LeftOutRows()
+        var left = (nameless: 0, unsigned: 0)
         var done = 0
         var last: SubscriptionKey?
         while true {
@@ -189,31 +180,25 @@ extension Export {
         return signed
     }
 
-    /// The rows that a file for RevenueCat cannot have.
-    private struct LeftOutRows {
-        var nameless = 0
-        var unsigned = 0
+    /// The numbers of rows that a file for RevenueCat cannot have.
+    private typealias LeftOutRows = (nameless: Int, unsigned: Int)
 
-        func sentences(hasAsked: Bool) -> [String] {
-            var sentences: [String] = []
-            if nameless > 0 {
-                sentences.append(
-                    "\(Self.rows(nameless)) left out, because no customer_id says whose they are.")
-            }
-            if unsigned > 0 {
-                sentences.append(
-                    "\(Self.rows(unsigned)) left out, because "
-                        + (hasAsked
-                            ? "Apple gave no usable answer. \"trueup explain ID\" says more of a row."
-                            : "no transaction that Apple signed is held: they never needed a "
-                                + "correction. Add --ask to get these from Apple."))
-            }
-            return sentences
+    private func sentences(about left: LeftOutRows) -> [String] {
+        func rows(_ count: Int) -> String { count == 1 ? "1 row is" : "\(count) rows are" }
+        var sentences: [String] = []
+        if left.nameless > 0 {
+            sentences.append(
+                "\(rows(left.nameless)) left out, because no customer_id says whose they are.")
         }
-
-        private static func rows(_ count: Int) -> String {
-            count == 1 ? "1 row is" : "\(count) rows are"
+        if left.unsigned > 0 {
+            sentences.append(
+                "\(rows(left.unsigned)) left out, because "
+                    + (ask
+                        ? "Apple gave no usable answer. \"trueup explain ID\" says more of a row."
+                        : "no transaction that Apple signed is held: they never needed a "
+                            + "correction. Add --ask to get these from Apple."))
         }
+        return sentences
     }
 }
 
@@ -322,15 +307,16 @@ private struct ExportCursorFile {
 
 /// Rows on their way to standard output, as CSV or JSON Lines.
 private final class RowOutput {
+    /// Bytes buffered before a write: a system call for each row would cost more than the rows.
+    private static let batchBytes = 1 << 16
+
     private let isJSON: Bool
-    private let batchBytes: Int
     private let output: any ByteSink
     private var columns: [String] = []
     private var batch: [UInt8] = []
 
-    init(isJSON: Bool, batchBytes: Int, to output: any ByteSink) {
+    init(isJSON: Bool, to output: any ByteSink) {
         self.isJSON = isJSON
-        self.batchBytes = batchBytes
         self.output = output
     }
 
@@ -348,7 +334,7 @@ private final class RowOutput {
         } else {
             CSVRowWriter.append(values, to: &batch)
         }
-        guard batch.count > batchBytes else { return }
+        guard batch.count > Self.batchBytes else { return }
         try end()
     }
 

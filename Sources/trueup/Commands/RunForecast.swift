@@ -84,7 +84,8 @@ package struct RunForecast: Hashable, Sendable {
         return Dictionary(
             zip(apps, counts).map { app, count in
                 (app, all > 0 ? Double(count) / Double(all) : 1 / Double(apps.count))
-            }, uniquingKeysWith: { first, _ in first })
+            }
+        ) { first, _ in first }
     }
 
     private static func lines(
@@ -153,14 +154,9 @@ private struct Calls {
     var expected: Int?
     var most: Int?
     var basis: RunForecast.Basis
+}
 
-    init(least: Int, expected: Int?, most: Int?, basis: RunForecast.Basis) {
-        self.least = least
-        self.expected = expected
-        self.most = most
-        self.basis = basis
-    }
-
+extension Calls {
     /// A number that no earlier run confirms.
     init(forecast expected: Int) {
         self.init(least: 0, expected: expected, most: nil, basis: .forecast)
@@ -180,25 +176,19 @@ private struct Spread {
     let middle: Int
     let most: Int
 
-    /// `nil` without any run.
-    init?(_ numbers: [Int]) {
-        let sorted = numbers.sorted()
-        guard let first = sorted.first, let last = sorted.last else { return nil }
-        least = first
-        middle = sorted[sorted.count / 2]
-        most = last
-    }
-
-    private init(least: Int, middle: Int, most: Int) {
-        self.least = least
-        self.middle = middle
-        self.most = most
-    }
-
     func part(_ share: Double) -> Spread {
         Spread(
             least: Int(Double(least) * share), middle: Int((Double(middle) * share).rounded()),
             most: Int((Double(most) * share).rounded(.up)))
+    }
+}
+
+extension Spread {
+    /// `nil` without any run.
+    init?(_ numbers: [Int]) {
+        let sorted = numbers.sorted()
+        guard let first = sorted.first, let last = sorted.last else { return nil }
+        self.init(least: first, middle: sorted[sorted.count / 2], most: last)
     }
 }
 
