@@ -50,7 +50,7 @@ struct Config: Verb {
 
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         switch action {
-        case .check: return try check(in: invocation)
+        case .check: return try await check(in: invocation)
         case .show: try show(in: invocation)
         case .schema:
             for name in names {
@@ -61,20 +61,11 @@ struct Config: Verb {
         return .ok
     }
 
-    private func check(in invocation: Invocation) throws -> ExitStatus {
-        var diagnoses: [Diagnosis] = []
-        do throws(ConfigurationError) {
-            let settings = try common.settings(in: invocation)
-            diagnoses = SettingsChecks.all(of: settings, jobs: names).diagnoses
-        } catch {
-            diagnoses = [
-                .failed("settings", nil, error),
-                .skipped("jobs", nil, "they are checked once the settings can be used"),
-            ]
-        }
-        let status = ExitStatus.decisive(of: diagnoses.map(\.status))
-        try diagnoses.show(status, common, in: invocation)
-        return status
+    private func check(in invocation: Invocation) async throws -> ExitStatus {
+        try await common.show(
+            skipping: .skipped("jobs", nil, "they are checked once the settings can be used"),
+            in: invocation
+        ) { settings in SettingsChecks.all(of: settings, jobs: names).diagnoses }
     }
 
     private func show(in invocation: Invocation) throws {

@@ -24,19 +24,10 @@ struct Doctor: Verb {
         ])
 
     func perform(in invocation: Invocation) async throws -> ExitStatus {
-        var diagnoses: [Diagnosis] = []
-        do throws(ConfigurationError) {
-            let settings = try common.settings(in: invocation)
-            diagnoses = await examine(settings, in: invocation)
-        } catch {
-            diagnoses = [
-                .failed("settings", nil, error),
-                .skipped("everything else", nil, "it depends on the settings"),
-            ]
-        }
-        let status = ExitStatus.decisive(of: diagnoses.map(\.status))
-        try diagnoses.show(status, common, in: invocation)
-        return status
+        try await common.show(
+            skipping: .skipped("everything else", nil, "it depends on the settings"),
+            in: invocation
+        ) { settings in await examine(settings, in: invocation) }
     }
 
     private func examine(_ settings: Settings, in invocation: Invocation) async -> [Diagnosis] {
@@ -81,5 +72,30 @@ struct Doctor: Verb {
                 key: key, roots: roots, storedID: id ?? nil, sharingQuotaIn: storage.store)
         }
         return diagnoses
+    }
+}
+
+extension CommonOptions {
+    /// Shows what a command finds with the settings.
+    ///
+    /// - Parameters:
+    ///   - skipped: Follows the failure of settings that cannot be used.
+    ///   - invocation: Where it goes.
+    ///   - examine: Makes the checks.
+    /// - Returns: The most severe status of all checks.
+    /// - Throws: When the stream takes no more.
+    func show(
+        skipping skipped: Diagnosis, in invocation: Invocation,
+        _ examine: (Settings) async -> [Diagnosis]
+    ) async throws -> ExitStatus {
+        var diagnoses: [Diagnosis] = []
+        do throws(ConfigurationError) {
+            diagnoses = await examine(try settings(in: invocation))
+        } catch {
+            diagnoses = [.failed("settings", nil, error), skipped]
+        }
+        let status = ExitStatus.decisive(of: diagnoses.map(\.status))
+        try diagnoses.show(status, self, in: invocation)
+        return status
     }
 }

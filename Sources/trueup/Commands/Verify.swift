@@ -191,18 +191,13 @@ extension StoredColumn {
 }
 
 /// The output of `verify`, for people as text and for machines as JSON.
-struct VerifyReport {
+private struct VerifyReport {
     let directory: String
     let isColoured: Bool
     /// The result for the ledger next to the company's own table; `nil` where it was not asked for,
     /// or there is none.
     var companyLedger: CompanyLedgerLook?
-    private var runs: [CanonicalJSON] = []
-
-    init(directory: String, isColoured: Bool) {
-        self.directory = directory
-        self.isColoured = isColoured
-    }
+    fileprivate var runs: [CanonicalJSON] = []
 
     /// How `verify` ends.
     func status(of result: AuditResult) -> ExitStatus {

@@ -75,19 +75,15 @@ package enum CommandRunner {
     }
 
     private static func refuse(
-        _ problem: String, arguments: [String], in invocation: Invocation
+        _ problem: String, saying lines: [String]? = nil, arguments: [String],
+        in invocation: Invocation
     ) -> ExitStatus {
-        if asksForJSON(arguments) {
+        if arguments.prefix(while: { $0 != "--" }).contains("--json") {
             invocation.say(json: ErrorReport.json(status: .usage, message: problem))
         } else {
-            invocation.say("Error: " + problem)
+            invocation.say(lines: lines ?? ["Error: " + problem])
         }
         return .usage
-    }
-
-    /// Whether arguments that may not be valid ask for JSON.
-    private static func asksForJSON(_ arguments: [String]) -> Bool {
-        arguments.prefix { $0 != "--" }.contains("--json")
     }
 
     private static func show(
@@ -118,13 +114,9 @@ package enum CommandRunner {
             }
         }
         guard TrueUp.exitCode(for: error).isSuccess else {
-            if asksForJSON(arguments) {
-                invocation.say(
-                    json: ErrorReport.json(status: .usage, message: TrueUp.message(for: error)))
-            } else {
-                invocation.say(lines: text.lines)
-            }
-            return .usage
+            return refuse(
+                TrueUp.message(for: error), saying: text.lines, arguments: arguments,
+                in: invocation)
         }
         return show(in: invocation) { () throws(CommandFailure) in
             let whole = text.hasPrefix("OVERVIEW: ") ? HelpText.whole(text) : text
