@@ -11,7 +11,7 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
     package var appAppleID: Int64?
     package var issuerID = ""
     package var keyID = ""
-    package var keySource = KeySource.file("")
+    package var keySource = SecretSource.file("")
     /// Share of each endpoint's documented limit that this job may use, above 0 and at most 1.
     package var quotaShare = 0.5
     /// Instead of the share, for every endpoint.
@@ -48,13 +48,13 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
             "key_id", \.keyID, .word, newPass: .no, absent: .required, example: "2X9R4HXF34",
             "the key's id, from the same page"),
         Setting(
-            "key_file", \.keySource, .keyFile, newPass: .no,
+            "key_file", \.keySource, .secretFile, newPass: .no,
             absent: .requiredUnless("required, or `key_env`"),
             example: "keys/SubscriptionKey_2X9R4HXF34.p8",
             "the private key, mode 0600 or 0400; mounted, 0440 for a group of the job's user"),
         Setting(
-            "key_env", \.keySource, .keyVariable, newPass: .no, absent: .words("none"),
-            example: "APP_STORE_KEY",
+            "key_env", \.keySource, .secretVariable(example: "key_env: TRUEUP_KEY"),
+            newPass: .no, absent: .words("none"), example: "APP_STORE_KEY",
             "instead of key_file, the variable that holds the PEM itself"),
         Setting(
             "quota_share", \.quotaShare, .quotaShare, newPass: .no,
@@ -103,14 +103,6 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
         case .sandbox: 5
         }
     }
-}
-
-/// Where the private key is.
-package enum KeySource: Hashable, Sendable {
-    /// A path, already seen from the settings file, or the name of a credential as written there.
-    case file(String)
-    /// The name of the environment variable that holds the PEM itself.
-    case environment(String)
 }
 
 /// Whether, and how strictly, the revocation of signing certificates is checked.
@@ -238,22 +230,6 @@ extension SettingForm where Value == Int64 {
                 return number
             },
             written: { String($0) }, digested: CanonicalJSON.integer)
-    }
-}
-
-extension SettingForm where Value == KeySource {
-    static var keyFile: SettingForm {
-        SettingForm(
-            "path, or `$CREDENTIALS_DIRECTORY/NAME`", display: .path,
-            read: { value throws(ConfigurationError) in .file(try value.secretPath()) })
-    }
-
-    static var keyVariable: SettingForm {
-        SettingForm(
-            "name of an environment variable",
-            read: { value throws(ConfigurationError) in
-                .environment(try value.variableName(example: "key_env: TRUEUP_KEY"))
-            })
     }
 }
 

@@ -38,7 +38,8 @@ package struct MessageSettings: Hashable, Sendable, SettingsSection {
             absent: .words("none"), example: "TRUEUP_MESSAGE_URL",
             "instead of webhook, the variable that holds the address"),
         Setting(
-            "secret_env", \.secret, .optional(.secretVariable), newPass: .no,
+            "secret_env", \.secret,
+            .optional(.secretVariable(example: "secret_env: TRUEUP_TELL_SECRET")), newPass: .no,
             absent: .words("unsigned"), example: "TRUEUP_MESSAGE_SECRET",
             "the variable that holds the secret with which the webhook's messages are signed"),
         Setting(

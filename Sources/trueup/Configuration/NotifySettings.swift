@@ -24,7 +24,8 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
             example: "https://billing.example.com/hooks/trueup",
             "where events are posted; http for loopback addresses only"),
         Setting(
-            "secret_env", \.secret, .optional(.secretVariable), newPass: .no,
+            "secret_env", \.secret,
+            .optional(.secretVariable(example: "secret_env: TRUEUP_TELL_SECRET")), newPass: .no,
             absent: .requiredUnless("required with `url`, or `secret_file`"),
             example: "TRUEUP_TELL_SECRET",
             "the variable that holds the secret with which events are signed"),
@@ -57,14 +58,6 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
     package var destination: Destination {
         if let url, let secret { .url(url, secret: secret) } else { .command(command) }
     }
-}
-
-/// Where the secret is that events are signed with.
-package enum SecretSource: Hashable, Sendable {
-    /// A path, already seen from the settings file, or the name of a credential as written there.
-    case file(String)
-    /// The name of an environment variable.
-    case environment(String)
 }
 
 /// Where events are posted.
@@ -170,11 +163,11 @@ extension SettingForm where Value == WebhookURL {
 }
 
 extension SettingForm where Value == SecretSource {
-    static var secretVariable: SettingForm {
+    static func secretVariable(example: String) -> SettingForm {
         SettingForm(
             "name of an environment variable",
             read: { value throws(ConfigurationError) in
-                .environment(try value.variableName(example: "secret_env: TRUEUP_TELL_SECRET"))
+                .environment(try value.variableName(example: example))
             })
     }
 

@@ -11,7 +11,7 @@ package struct SalesSettings: Hashable, Sendable, SettingsSection {
     package var issuerID = ""
     package var keyID = ""
     /// A team key of its own; an empty path without one.
-    package var keySource = KeySource.file("")
+    package var keySource = SecretSource.file("")
     package var vendorNumber = ""
     package var endpoint = EndpointURL.appStoreConnect
     /// An extra TLS root; only with a loopback endpoint.
@@ -48,13 +48,13 @@ package struct SalesSettings: Hashable, Sendable, SettingsSection {
             example: "6PD4K7QW2B",
             "the id of a team key with the role Sales, from the same page; not the key of an app"),
         Setting(
-            "key_file", \.keySource, .keyFile, newPass: .no,
+            "key_file", \.keySource, .secretFile, newPass: .no,
             absent: .words("reports cannot be fetched"),
             example: "keys/AuthKey_6PD4K7QW2B.p8",
             "its private key, mode 0600 or 0400; mounted, 0440 for a group of the job's user"),
         Setting(
-            "key_env", \.keySource, .keyVariable, newPass: .no, absent: .words("none"),
-            example: "APP_STORE_CONNECT_KEY",
+            "key_env", \.keySource, .secretVariable(example: "key_env: TRUEUP_KEY"),
+            newPass: .no, absent: .words("none"), example: "APP_STORE_CONNECT_KEY",
             "instead of key_file, the variable that holds the PEM itself"),
         Setting(
             "endpoint", \.endpoint, .connectEndpoint, newPass: .no,

@@ -1,3 +1,4 @@
+import EventDelivery
 import Glibc
 import Subscriptions
 
@@ -19,35 +20,28 @@ package struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConve
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A private key of App Store Connect's, read only when it is safe where it lies.
-package enum PrivateKeyFile {
-    /// The PEM that the settings point to.
+/// Where a secret is: a private key of App Store Connect's, or what events are signed with.
+package enum SecretSource: Hashable, Sendable {
+    /// A path, already seen from the settings file, or the name of a credential as written there.
+    case file(String)
+    /// The name of the environment variable that holds it.
+    case environment(String)
+}
+
+extension SecretSource {
+    /// The PEM of a private key of App Store Connect's.
     ///
     /// - Throws: 77 when the file is not a regular file, others than its owner and a group of this
     ///   process may read it, or it is not a plain PEM key; 78 when it or the variable is absent.
-    package static func load(
-        _ source: KeySource, environment: [String: String]
+    package func privateKey(
+        _ environment: [String: String]
     ) throws(ConfigurationError) -> Secret {
-        switch source {
-        case .file(let path):
-            let file = ProtectedFile(
-                path: path, key: "key_file", alternative: "key_env", what: "the .p8 file",
-                remedy: "put the .p8 from App Store Connect there, or correct the path")
-            return try pem(try file.text(environment), file: path, key: "key_file")
-        case .environment(let name):
-            guard let text = environment[name], !text.isEmpty else {
-                throw ConfigurationError(
-                    file: "environment", key: name, problem: "is not set, but key_env names it",
-                    suggestion: "set it to the text of the .p8 file")
-            }
-            return try pem(text, file: "environment", key: name)
-        }
-    }
-
-    /// Looks at the outside only; whether the numbers inside are a key is for the signer to say.
-    private static func pem(
-        _ text: String, file: String, key: String
-    ) throws(ConfigurationError) -> Secret {
+        let setting = SecretSetting(
+            key: "key_file", alternative: "key_env", what: "the .p8 file",
+            remedy: "put the .p8 from App Store Connect there, or correct the path",
+            remedyOfVariable: "set it to the text of the .p8 file")
+        let (text, file, key) = try setting.text(of: self, environment)
+        // The outside alone: whether the numbers inside are a key is for the signer to say.
         let problem: String
         if text.contains("ENCRYPTED") {
             problem = "is protected by a passphrase, which a nightly job cannot type"
@@ -64,69 +58,76 @@ package enum PrivateKeyFile {
             file: file, key: key, problem: problem,
             suggestion: "use the .p8 file as downloaded from App Store Connect", status: .denied)
     }
-}
 
-/// The secret that events, or messages of runs, are signed with.
-enum NotifySecret {
-    /// - Throws: 77 when its file is not safe; 78 when there is none, or it could be guessed.
-    static func load(
-        _ source: SecretSource, minimumBytes: Int, section: String = "tell",
-        environment: [String: String]
-    ) throws(ConfigurationError) -> Secret {
-        let text: String
-        let file: String
-        let key: String
-        switch source {
-        case .file(let path):
-            (file, key) = (path, section + ".secret_file")
-            text = try ProtectedFile(
-                path: path, key: key, alternative: section + ".secret_env",
-                what: "the secret's file",
-                remedy: "put the secret there, or correct the path"
-            ).text(environment)
-        case .environment(let name):
-            (file, key) = ("environment", name)
-            guard let value = environment[name], !value.isEmpty else {
-                throw ConfigurationError(
-                    file: file, key: name,
-                    problem: "is not set, but \(section).secret_env names it",
-                    suggestion: "set it to the secret that the receiver knows as well")
-            }
-            text = value
-        }
+    /// The signature of events (`tell`), or of messages about runs (`message`).
+    ///
+    /// - Throws: 77 when the secret's file is not safe; 78 when there is none, or it could be guessed.
+    func signature(
+        ofSection section: String, _ environment: [String: String]
+    ) throws(ConfigurationError) -> WebhookSignature {
+        let setting = SecretSetting(
+            key: section + ".secret_file", alternative: section + ".secret_env",
+            what: "the secret's file", remedy: "put the secret there, or correct the path",
+            remedyOfVariable: "set it to the secret that the receiver knows as well")
+        let (text, file, key) = try setting.text(of: self, environment)
         // An editor's line feed at the end is not part of it.
         var secret = Substring(text)
         while let last = secret.last, last.isNewline { secret = secret.dropLast() }
+        let minimumBytes = WebhookSignature.minimumSecretBytes
         guard secret.utf8.count >= minimumBytes else {
             throw ConfigurationError(
                 file: file, key: key,
                 problem: "is shorter than \(minimumBytes) bytes, and could be guessed",
                 suggestion: "make one with: openssl rand -hex 32")
         }
-        return Secret(String(secret))
+        return WebhookSignature(secret: Array(secret.utf8))
     }
 }
 
-/// A file with a secret in it, read only when it is safe where it lies.
-struct ProtectedFile {
-    /// As the settings name it.
-    let path: String
-    /// The setting that names it.
+/// The settings that name a secret, and how it is read: only when it is safe where it lies.
+private struct SecretSetting {
+    /// The setting that names a file.
     let key: String
     /// The setting that would name a variable instead.
     let alternative: String
     /// The expected kind of secret, for errors: `the .p8 file`.
     let what: String
-    /// How to put it there.
+    /// How to put the file there.
     let remedy: String
+    let remedyOfVariable: String
 
     /// Anything far larger than a key or a password is another file.
     private static let maximumBytes = 16_384
 
-    /// - Throws: 78 when there is none; 77 when it is not a regular file, too large, or others than
+    /// Reads the secret.
+    ///
+    /// - Returns: Its text, with the file and key that errors about it name.
+    /// - Throws: 78 when there is none; 77 when its file is not a regular file, too large, or others than
     ///   its owner and a group of this process may do anything with it.
-    func text(_ environment: [String: String]) throws(ConfigurationError) -> String {
-        let place = try place(environment)
+    func text(
+        of source: SecretSource, _ environment: [String: String]
+    ) throws(ConfigurationError) -> (text: String, file: String, key: String) {
+        switch source {
+        case .file(let path): return (try text(ofFileAt: path, environment), path, key)
+        case .environment(let name):
+            guard let text = environment[name], !text.isEmpty else {
+                throw ConfigurationError(
+                    file: "environment", key: name,
+                    problem: "is not set, but \(alternative) names it",
+                    suggestion: remedyOfVariable)
+            }
+            return (text, "environment", name)
+        }
+    }
+
+    private func text(
+        ofFileAt path: String, _ environment: [String: String]
+    ) throws(ConfigurationError) -> String {
+        let credential = SettingsPath.credential(in: path)
+        let place =
+            try credential.map { name throws(ConfigurationError) in
+                try self.place(ofCredential: name, environment)
+            } ?? path
         // Links are followed, as mounted secrets consist of them. What was opened is what is
         // checked and read, so nothing can be swapped in between.
         let descriptor = unsafe open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -144,12 +145,19 @@ struct ProtectedFile {
                     : nil)
         }
         defer { close(descriptor) }
-        try check(descriptor, place)
-        return try contents(of: descriptor, place)
+        try check(descriptor, place, isCredential: credential != nil)
+        let bytes = try SettingsFile.bytes(of: descriptor, limit: Self.maximumBytes) {
+            refusal(of: place, $0)
+        }
+        guard bytes.count <= Self.maximumBytes else {
+            throw refusal(of: place, "is too large to be \(what)")
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func place(_ environment: [String: String]) throws(ConfigurationError) -> String {
-        guard let name = SettingsPath.credential(in: path) else { return path }
+    private func place(
+        ofCredential name: String, _ environment: [String: String]
+    ) throws(ConfigurationError) -> String {
         let variable = SettingsPath.credentialVariable
         guard let folder = environment[variable], !folder.isEmpty else {
             throw ConfigurationError(
@@ -160,42 +168,21 @@ struct ProtectedFile {
         return folder + "/" + name
     }
 
-    private func check(_ descriptor: Int32, _ place: String) throws(ConfigurationError) {
+    private func check(
+        _ descriptor: Int32, _ place: String, isCredential: Bool
+    ) throws(ConfigurationError) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw refusal(of: place, "is not a regular file", "name \(what) itself")
         }
         let access = FileAccess(
             mode: status.st_mode & 0o7777, owner: status.st_uid, group: status.st_gid,
-            isCredential: SettingsPath.credential(in: path) != nil)
+            isCredential: isCredential)
         guard let objection = access.objection(to: .current) else { return }
         throw refusal(
             of: place, objection,
             "run: chmod 600 \(place); where it is mounted, with mode 0440 for a group of the job's "
                 + "user; or use \(alternative)")
-    }
-
-    private func contents(
-        of descriptor: Int32, _ place: String
-    ) throws(ConfigurationError) -> String {
-        var bytes = [UInt8](repeating: 0, count: Self.maximumBytes + 1)
-        var filled = 0
-        while filled < bytes.count {
-            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe read(
-                    descriptor, buffer.baseAddress?.advanced(by: filled), buffer.count - filled)
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else {
-                throw refusal(of: place, "cannot be read: \(SettingsFile.reason(errno))")
-            }
-            if count == 0 { break }
-            filled += count
-        }
-        guard filled <= Self.maximumBytes else {
-            throw refusal(of: place, "is too large to be \(what)")
-        }
-        return String(decoding: bytes[..<filled], as: UTF8.self)
     }
 
     private func refusal(

@@ -97,19 +97,32 @@ enum SettingsFile {
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
             throw ConfigurationError(file: path, problem: "is a folder, not a file")
         }
+        let bytes = try bytes(of: descriptor, limit: maximumBytes) {
+            ConfigurationError(file: path, problem: $0)
+        }
+        guard bytes.count <= maximumBytes else {
+            throw ConfigurationError(
+                file: path, problem: "is larger than \(maximumBytes) bytes and cannot be settings")
+        }
+        return (bytes, status)
+    }
+
+    /// The bytes of an open file; of one that is larger than the limit only some, but more than that.
+    ///
+    /// - Throws: The error that `refusal` makes of a problem.
+    static func bytes(
+        of descriptor: Int32, limit: Int, refusal: (String) -> ConfigurationError
+    ) throws(ConfigurationError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16_384)
-        while bytes.count <= maximumBytes {
+        while bytes.count <= limit {
             let count = unsafe read(descriptor, &chunk, chunk.count)
             if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else {
-                throw ConfigurationError(file: path, problem: "cannot be read: \(reason(errno))")
-            }
-            if count == 0 { return (bytes, status) }
+            guard count >= 0 else { throw refusal("cannot be read: \(reason(errno))") }
+            if count == 0 { break }
             bytes.append(contentsOf: chunk[..<count])
         }
-        throw ConfigurationError(
-            file: path, problem: "is larger than \(maximumBytes) bytes and cannot be settings")
+        return bytes
     }
 
     /// Returns the operating system's text for an error.

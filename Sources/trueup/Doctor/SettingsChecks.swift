@@ -64,7 +64,7 @@ enum SalesKeyCheck {
     }
 }
 
-extension KeySource {
+extension SecretSource {
     /// Where a key that may be used is.
     var place: String {
         switch self {

@@ -160,9 +160,9 @@ extension CurlTransport {
 extension ES256PrivateKey {
     /// - Throws: 77 or 78 for a key that may not or cannot be used.
     init(
-        _ source: KeySource, concerning subject: String, environment: [String: String]
+        _ source: SecretSource, concerning subject: String, environment: [String: String]
     ) throws {
-        let pem = try PrivateKeyFile.load(source, environment: environment)
+        let pem = try source.privateKey(environment)
         do throws(JSONWebSignatureError) {
             try self.init(pem: pem.reveal())
         } catch {

@@ -118,14 +118,10 @@ struct RunMessenger {
     /// `nil` where none is configured, or a rehearsal may not use it.
     private func post() throws(ConfigurationError) -> Post? {
         guard let url = try url(), url.isLoopback || !isRehearsal else { return nil }
-        let secret = try settings.secret.map { source throws(ConfigurationError) in
-            try NotifySecret.load(
-                source, minimumBytes: WebhookSignature.minimumSecretBytes, section: "message",
-                environment: invocation.environment)
+        let signature = try settings.secret.map { source throws(ConfigurationError) in
+            try source.signature(ofSection: "message", invocation.environment)
         }
-        return Post(
-            url: url,
-            signature: secret.map { WebhookSignature(secret: Array($0.reveal().utf8)) })
+        return Post(url: url, signature: signature)
     }
 
     private static func send(
@@ -229,14 +225,12 @@ struct EventNotifier {
                     writeToStandardError(PlainText.ofLines(text) + end)
                 })
         case .url(let url, let source):
-            let secret = try NotifySecret.load(
-                source, minimumBytes: WebhookSignature.minimumSecretBytes,
-                environment: invocation.environment)
+            let signature = try source.signature(ofSection: "tell", invocation.environment)
             let transport = try Self.transport(for: settings)
             self.transport = transport
             destination = WebhookDestination(
-                url: url.text, signature: WebhookSignature(secret: Array(secret.reveal().utf8)),
-                transport: transport, timeout: timeout, wallClock: invocation.now)
+                url: url.text, signature: signature, transport: transport, timeout: timeout,
+                wallClock: invocation.now)
         }
     }
 

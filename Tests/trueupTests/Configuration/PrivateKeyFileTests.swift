@@ -25,7 +25,7 @@ import trueup
     ) throws -> ConfigurationError? {
         let app = try app(line)
         do throws(ConfigurationError) {
-            _ = try PrivateKeyFile.load(app.keySource, environment: environment)
+            _ = try app.keySource.privateKey(environment)
             return nil
         } catch {
             return error
@@ -35,7 +35,7 @@ import trueup
     @Test(arguments: [0o600, 0o400])
     func `is read when it is for its owner alone`(mode: Int) throws {
         let file = try folder.write(Self.pem, to: "key.p8", mode: mode)
-        let secret = try PrivateKeyFile.load(app("key_file: \(file)").keySource, environment: [:])
+        let secret = try app("key_file: \(file)").keySource.privateKey([:])
         #expect(secret.reveal() == Self.pem)
     }
 
@@ -56,7 +56,7 @@ import trueup
             atPath: folder.path + "/..data", withDestinationPath: "..2026_11_22")
         try FileManager.default.createSymbolicLink(
             atPath: link, withDestinationPath: "..data/key.p8")
-        let secret = try PrivateKeyFile.load(app("key_file: \(link)").keySource, environment: [:])
+        let secret = try app("key_file: \(link)").keySource.privateKey([:])
         #expect(secret.reveal() == Self.pem)
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o444], ofItemAtPath: folder.path + "/..2026_11_22/key.p8")
@@ -66,8 +66,7 @@ import trueup
     @Test func `is read from the folder of a unit's credentials`() throws {
         _ = try folder.write(Self.pem, to: "app-store-key", mode: 0o400)
         let line = "key_file: $CREDENTIALS_DIRECTORY/app-store-key"
-        let secret = try PrivateKeyFile.load(
-            app(line).keySource, environment: ["CREDENTIALS_DIRECTORY": folder.path])
+        let secret = try app(line).keySource.privateKey(["CREDENTIALS_DIRECTORY": folder.path])
         #expect(secret.reveal() == Self.pem)
         let byHand = try refusal(line)
         #expect(byHand?.status == .config)
@@ -103,7 +102,7 @@ import trueup
 
     @Test func `may be the contents of a variable instead`() throws {
         let app = try app("key_env: APP_KEY")
-        let secret = try PrivateKeyFile.load(app.keySource, environment: ["APP_KEY": Self.pem])
+        let secret = try app.keySource.privateKey(["APP_KEY": Self.pem])
         #expect(secret.reveal() == Self.pem)
         let absent = try refusal("key_env: APP_KEY")
         #expect(absent?.status == .config)
