@@ -1,4 +1,5 @@
 import ArgumentParser
+import ReconciliationRun
 import SubscriptionStore
 package import Subscriptions
 

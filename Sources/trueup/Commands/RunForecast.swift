@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import Reconciliation
+import ReconciliationRun
 import SubscriptionStore
 package import Subscriptions
 
@@ -246,7 +247,7 @@ extension RunForecast {
         if keepsPurchases, policy.history == .always {
             for app in asked { questions.furtherPages[app] = try await store.historyPages(of: app) }
         }
-        if let days = job.purchases.sweepDays, job.steps.contains(.walk), keepsPurchases {
+        if let days = job.purchaseSweepDays, job.steps.contains(.walk), keepsPurchases {
             for app in asked {
                 let count = try await store.customersToRead(
                     in: RefundSweep(app: app, days: days, now: now))

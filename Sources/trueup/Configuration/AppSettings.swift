@@ -1,3 +1,4 @@
+import AppStoreServerAPI
 package import Subscriptions
 
 /// One configured app: which server to ask, with which key and how fast, and which roots to trust.
@@ -98,10 +99,8 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
 
     /// Requests a second that Apple documents for the endpoints that a job calls.
     package static func documentedRequestsPerSecond(in environment: AppStoreEnvironment) -> Double {
-        switch environment {
-        case .production: 50
-        case .sandbox: 5
-        }
+        QuotaRates.documented(environment: environment, share: 1)
+            .perSecond(of: .subscriptionStatuses)
     }
 }
 
@@ -146,17 +145,12 @@ extension AppSettings {
                 "app_apple_id", "is missing and required for production",
                 suggestion: "add the app's number from App Store Connect, app_apple_id: 1234567890")
         }
-        switch (mapping.value("key_file"), mapping.value("key_env")) {
-        case (.some, nil), (nil, .some): break
-        case (nil, nil):
+        if mapping.value("key_file") == nil, mapping.value("key_env") == nil {
             throw mapping.error(
                 "key_file", "is missing",
                 suggestion: "add key_file: keys/SubscriptionKey_….p8, or key_env: NAME")
-        case (.some, .some):
-            throw mapping.error(
-                "key_env", "cannot be used together with key_file",
-                suggestion: "keep exactly one of them")
         }
+        try mapping.refuse("key_env", nextTo: "key_file")
         if !endpoint.isLoopback, !Self.isUUID(issuerID) {
             throw mapping.error(
                 "issuer_id", "is not a UUID: \"\(issuerID)\"",

@@ -19,12 +19,11 @@ package struct CatalogueFile: Hashable, Sendable {
 
     /// The settings digest has the contents, where there are any: see `SettingsDigest`.
     static var setting: Setting<Settings> {
-        var description = SettingDescription(
+        let description = SettingDescription(
             key: "catalogue", form: "path", absence: .words("each product is its own entitlement"),
             examples: ["catalogue.yaml"],
             meaning: "which entitlements each product grants; docs/entitlements.md",
-            beginsNewPass: true)
-        description.display = .path
+            beginsNewPass: true, display: .path)
         return Setting(description, digested: nil) { value, settings throws(ConfigurationError) in
             settings.catalogue = CatalogueFile(path: try value.path())
         }
@@ -48,12 +47,11 @@ extension ProductCatalogue {
     /// Reads the catalogue in a text; `file` is only named in errors.
     package init(yaml: String, file: String) throws(ConfigurationError) {
         let example = "\"products: {com.example.pro.month: {grants: [pro]}}\""
-        guard let root = try YAMLDocument.root(of: yaml, file: file) else {
+        guard let mapping = try SettingsMapping(yaml: yaml, file: file, keys: ["products"]) else {
             throw ConfigurationError(
                 file: file, line: 1, key: "products", problem: "is missing: the file is empty",
                 suggestion: "write " + example)
         }
-        let mapping = try SettingsMapping(root, file: file, path: "", keys: ["products"])
         let products = try mapping.required(
             "products", example: "{com.example.pro.month: {grants: [pro]}}")
         guard case .mapping(let entries) = products.node else {

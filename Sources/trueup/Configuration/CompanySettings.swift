@@ -94,8 +94,8 @@ extension CompanySettings {
         let books = try place(besideServer: PostgresAddress.isURL(path), file: file)
         guard mapping != nil else {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.subscriptions",
-                problem: isOnServer
+                in: file, "store.subscriptions",
+                isOnServer
                     ? "is missing next to a store.url of a database server"
                     : "is missing next to store.books",
                 suggestion: isOnServer
@@ -106,15 +106,13 @@ extension CompanySettings {
         let resolved = SettingsPath.resolve(books, from: directory)
         guard resolved != path else {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.books",
-                problem: "names the same file as store.url",
+                in: file, "store.books", "names the same file as store.url",
                 suggestion: "name another file: trueup's database needs a file of its own")
         }
         // A link is another name of one file.
         guard !FileSystemFacts.isSameFile(resolved, path) else {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.books",
-                problem: "is the same file as store.url under another name: a link",
+                in: file, "store.books", "is the same file as store.url under another name: a link",
                 suggestion: "name another file: trueup's database needs a file of its own")
         }
         source = try Self.source(path, file: file)
@@ -124,29 +122,23 @@ extension CompanySettings {
 
     /// Refuses limits that cannot be asked for there.
     private func checkBrake(url: String, file: String) throws(ConfigurationError) {
-        func refuse(
-            _ key: String, _ problem: String, _ suggestion: String
-        ) throws(ConfigurationError) {
-            throw ConfigurationError(
-                file: file, line: nil, key: key, problem: problem, suggestion: suggestion)
-        }
         guard brake != nil else { return }
         let key = maxLoad == nil ? "store.max_lag" : "store.max_load"
         if ProgramCommand.isURL(url) {
-            try refuse(
-                key, "cannot be used with a store program",
-                "leave it out: the program may wait before it answers")
+            throw ConfigurationError(
+                in: file, key, "cannot be used with a store program",
+                suggestion: "leave it out: the program may wait before it answers")
         }
         let isOnServer = PostgresAddress.isURL(url) || MySQLAddress.isURL(url)
         if !isOnServer, mapping == nil {
-            try refuse(
-                key, "needs a table of your own in store.subscriptions",
-                "leave it out: trueup's own file has no other load")
+            throw ConfigurationError(
+                in: file, key, "needs a table of your own in store.subscriptions",
+                suggestion: "leave it out: trueup's own file has no other load")
         }
         if !isOnServer, lagMilliseconds != nil {
-            try refuse(
-                "store.max_lag", "cannot be used with a file, which has no replicas", "leave it out"
-            )
+            throw ConfigurationError(
+                in: file, "store.max_lag", "cannot be used with a file, which has no replicas",
+                suggestion: "leave it out")
         }
     }
 
@@ -177,20 +169,19 @@ extension CompanySettings {
         ]
         for (key, isWritten, suggestion) in needless where isWritten {
             throw ConfigurationError(
-                file: file, line: nil, key: key, problem: "cannot be used with a store program",
+                in: file, key, "cannot be used with a store program",
                 suggestion: suggestion)
         }
         let command = try command(path, in: directory, file: file, environment: environment)
         switch books {
         case .server:
             throw ConfigurationError(
-                file: file, line: nil, key: "store.books",
-                problem: "is on a server, and store.url names none",
+                in: file, "store.books", "is on a server, and store.url names none",
                 suggestion: Self.namedFile)
         case .file(let written):
             guard !Self.isElsewhere(written) else {
                 throw ConfigurationError(
-                    file: file, line: nil, key: "store.books", problem: "must be a file",
+                    in: file, "store.books", "must be a file",
                     suggestion: Self.namedFile)
             }
             path = SettingsPath.resolve(written, from: directory)
@@ -218,14 +209,12 @@ extension CompanySettings {
             command = try ProgramCommand(url: url)
         } catch {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.url", problem: error.problem,
-                suggestion: error.suggestion)
+                in: file, "store.url", error.problem, suggestion: error.suggestion)
         }
         command.directory = directory
         if let timeoutMilliseconds {
             guard timeoutMilliseconds >= 1000 else {
-                throw ConfigurationError(
-                    file: file, line: nil, key: "store.timeout", problem: "must be at least 1s")
+                throw ConfigurationError(in: file, "store.timeout", "must be at least 1s")
             }
             command.timeoutMilliseconds = timeoutMilliseconds
         }
@@ -241,90 +230,79 @@ extension CompanySettings {
     /// Names the table of purchases to the mapping, next to whose table it is.
     private mutating func keepPurchases(file: String) throws(ConfigurationError) {
         guard let purchases else { return }
-        let problem: (words: String, suggestion: String)? =
-            if mapping == nil {
-                (
-                    "needs store.subscriptions",
-                    "leave it out: purchases are in trueup's own table, as subscriptions are"
-                )
-            } else if mapping?.table == purchases.table {
-                ("names the table of store.subscriptions", "name a table of its own")
-            } else {
-                nil
-            }
-        if let problem {
+        let key = "store.purchases"
+        guard let mapping else {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.purchases", problem: problem.words,
-                suggestion: problem.suggestion)
+                in: file, key, "needs store.subscriptions",
+                suggestion:
+                    "leave it out: purchases are in trueup's own table, as subscriptions are")
         }
-        mapping?.purchases = purchases
+        guard mapping.table != purchases.table else {
+            throw ConfigurationError(
+                in: file, key, "names the table of store.subscriptions",
+                suggestion: "name a table of its own")
+        }
+        self.mapping?.purchases = purchases
     }
 
     /// Names the table of entitlements to the mapping, next to whose table it is.
     private mutating func keepEntitlements(file: String) throws(ConfigurationError) {
         guard let entitlements else { return }
-        let problem: (words: String, suggestion: String)? =
-            if mapping == nil {
-                (
-                    "needs store.subscriptions",
-                    "leave it out: your services read trueup_entitlements in trueup's database"
-                )
-            } else if mapping?.table == entitlements {
-                ("names the table of store.subscriptions", "name a table of its own")
-            } else if purchases?.table == entitlements {
-                ("names the table of store.purchases", "name a table of its own")
-            } else if mapping?.columns[.subscription(.customerID)] == nil {
-                (
-                    "needs customer_id in store.subscriptions.columns",
-                    "map it: an entitlement belongs to a customer"
-                )
-            } else {
-                nil
-            }
-        if let problem {
+        let key = "store.entitlements"
+        guard let mapping else {
             throw ConfigurationError(
-                file: file, line: nil, key: "store.entitlements", problem: problem.words,
-                suggestion: problem.suggestion)
+                in: file, key, "needs store.subscriptions",
+                suggestion:
+                    "leave it out: your services read trueup_entitlements in trueup's database")
         }
-        mapping?.entitlements = entitlements
+        for (table, setting) in [
+            (mapping.table, "store.subscriptions"), (purchases?.table, "store.purchases"),
+        ] where table == entitlements {
+            throw ConfigurationError(
+                in: file, key, "names the table of \(setting)",
+                suggestion: "name a table of its own")
+        }
+        guard mapping.columns[.subscription(.customerID)] != nil else {
+            throw ConfigurationError(
+                in: file, key, "needs customer_id in store.subscriptions.columns",
+                suggestion: "map it: an entitlement belongs to a customer")
+        }
+        self.mapping?.entitlements = entitlements
     }
 
     /// The file of the books, or of their copy, as the settings name it.
     private mutating func place(
         besideServer isOnServer: Bool, file: String
     ) throws(ConfigurationError) -> String {
-        let inFile = "name the file for trueup's own database: \"books: sqlite:books.sqlite\""
         switch books {
         case .file(let path) where !Self.isElsewhere(path):
             guard copyPath == nil else {
                 throw ConfigurationError(
-                    file: file, line: nil, key: "store.copy",
-                    problem: "cannot be used where trueup's database is a file",
+                    in: file, "store.copy", "cannot be used where trueup's database is a file",
                     suggestion: "leave store.copy out, or put trueup's database on the server: "
                         + "\"books: postgres:\(BooksPlace.defaultName)\"")
             }
             return path
         case .file:
             throw ConfigurationError(
-                file: file, line: nil, key: "store.books", problem: "must not be another server",
+                in: file, "store.books", "must not be another server",
                 suggestion: isOnServer
                     ? "\"books: postgres:\(BooksPlace.defaultName)\" puts trueup's database next to "
-                        + "your table; or " + inFile
-                    : inFile)
+                        + "your table; or " + Self.namedFile
+                    : Self.namedFile)
         case .server(let name) where isOnServer: booksName = name
         case .server:
             throw ConfigurationError(
-                file: file, line: nil, key: "store.books",
-                problem: "is on a server, and store.url names none of PostgreSQL",
-                suggestion: inFile)
+                in: file, "store.books", "is on a server, and store.url names none of PostgreSQL",
+                suggestion: Self.namedFile)
         case nil:
             guard isOnServer else {
                 throw ConfigurationError(
-                    file: file, line: nil, key: "store.books",
-                    problem: mapping == nil
+                    in: file, "store.books",
+                    mapping == nil
                         ? "is missing next to store.copy"
                         : "is missing next to store.subscriptions",
-                    suggestion: inFile)
+                    suggestion: Self.namedFile)
             }
             booksName = BooksPlace.defaultName
         }
@@ -342,13 +320,18 @@ extension CompanySettings {
     static func source(
         _ url: String, file: String
     ) throws(ConfigurationError) -> CompanySource {
+        try source(url) { ConfigurationError(in: file, "store.url", $0, suggestion: $1) }
+    }
+
+    /// - Throws: The error that `refusal` makes of a problem and a suggestion.
+    static func source(
+        _ url: String, refusal: (String, String) -> ConfigurationError
+    ) throws(ConfigurationError) -> CompanySource {
         if ProgramCommand.isURL(url) {
             do throws(ProgramCommand.Problem) {
                 return .program(try ProgramCommand(url: url))
             } catch {
-                throw ConfigurationError(
-                    file: file, line: nil, key: "store.url", problem: error.problem,
-                    suggestion: error.suggestion)
+                throw refusal(error.problem, error.suggestion)
             }
         }
         guard PostgresAddress.isURL(url) || MySQLAddress.isURL(url) else { return .sqlite(url) }
@@ -356,10 +339,17 @@ extension CompanySettings {
             return MySQLAddress.isURL(url)
                 ? .mysql(try MySQLAddress(url: url)) : .postgresql(try PostgresAddress(url: url))
         } catch {
-            throw ConfigurationError(
-                file: file, line: nil, key: "store.url", problem: error.problem,
-                suggestion: error.suggestion)
+            throw refusal(error.problem, error.suggestion)
         }
+    }
+}
+
+extension ConfigurationError {
+    /// About a key that does not fit to others, which is no matter of its line.
+    fileprivate init(
+        in file: String, _ key: String, _ problem: String, suggestion: String? = nil
+    ) {
+        self.init(file: file, key: key, problem: problem, suggestion: suggestion)
     }
 }
 

@@ -70,12 +70,9 @@ extension EffectiveSetting {
         _ settings: [SettingDescription], text: String, file: String, directory: String,
         environment: [String: String]
     ) throws(ConfigurationError) -> [EffectiveSetting] {
-        let root = try YAMLDocument.root(of: text, file: file)
-        let lister = Lister(directory: directory, environment: environment)
-        let names = settings.flatMap { [$0.key] + [$0.alias].compactMap(\.self) }
-        guard let root else { return try lister.list(settings, in: nil) }
-        return try lister.list(
-            settings, in: SettingsMapping(root, file: file, path: "", keys: names))
+        try Lister(directory: directory, environment: environment).list(
+            settings,
+            in: SettingsMapping(yaml: text, file: file, keys: settings.flatMap(\.names)))
     }
 
     /// Goes through declarations and a file side by side.

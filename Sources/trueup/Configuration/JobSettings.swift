@@ -1,5 +1,6 @@
 import FoundationEssentials
 package import Reconciliation
+package import ReconciliationRun
 package import Subscriptions
 
 /// The settings of one job; the initial values are the defaults.
@@ -7,7 +8,9 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     /// The file's name without `.yaml`.
     package var name = ""
     package var file = ""
-    package var steps: [JobStep] = [.recover, .walk]
+    /// In the order in which they are done: recover reads the notification history and settles what it touched,
+    /// walk asks for statuses and, when needed, history.
+    package var steps: [ReconciliationJob.Step] = [.recover, .walk]
     package var mode: RunMode = .apply
     package var coverage: CoverageKind = .delta
     package var history: HistoryUse = .whenNeeded
@@ -15,7 +18,8 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     package var sweepEndedDays = 180
     /// Quiet rows asked at random.
     package var sample = SampleSize.rows(1000)
-    package var purchases = PurchaseSweep()
+    /// How often Apple is asked for the refunds of customers whose one-time purchases are stored; `nil`: never.
+    package var purchaseSweepDays: Int?
     package var settleMilliseconds: Int64 = 15 * 60_000
     package var maxDurationMilliseconds: Int64 = 4 * 3_600_000
     package var maxOutageMilliseconds: Int64 = 30 * 60_000
@@ -52,7 +56,14 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
             "sample", \.sample, .sample, newPass: .no,
             "unchanged rows that each run draws at random and checks: a number, or a share below 1"),
         Setting(
-            "purchases", PurchaseSweep.declared.map { $0.within(\.purchases) },
+            "purchases",
+            [
+                Setting(
+                    "sweep_days", \.purchaseSweepDays, .wholeNumberOrNone(in: 1...3650),
+                    newPass: .no,
+                    "in how many days a run reads each customer's refunds once, or the history of a customer without a subscription, with one call or more; none = never"
+                )
+            ],
             "how stored one-time purchases are checked beyond notifications and histories"),
         Setting(
             "settle", \.settleMilliseconds, .duration, newPass: .yes,
@@ -119,21 +130,6 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
     }
 }
 
-/// How often Apple is asked for the refunds of customers whose one-time purchases are stored.
-package struct PurchaseSweep: Hashable, Sendable, SettingsSection {
-    /// `nil`: never.
-    package var sweepDays: Int?
-
-    static let declared: [Setting<PurchaseSweep>] = [
-        Setting(
-            "sweep_days", \.sweepDays, .wholeNumberOrNone(in: 1...3650), newPass: .no,
-            "in how many days a run reads each customer's refunds once, or the history of a customer without a subscription, with one call or more; none = never"
-        )
-    ]
-
-    init() {}
-}
-
 /// The company's programs that a run starts, each a path and its arguments; empty for none.
 package struct JobHooks: Hashable, Sendable, SettingsSection {
     package var before: [String] = []
@@ -161,14 +157,6 @@ package struct JobHooks: Hashable, Sendable, SettingsSection {
     ]
 
     init() {}
-}
-
-/// A step of a job, in the order in which they are done.
-package enum JobStep: String, Hashable, Sendable, CaseIterable {
-    /// Read the notification history and settle what it touched.
-    case recover
-    /// Ask for statuses and, when needed, history.
-    case walk
 }
 
 /// Which rows a walk checks.
@@ -274,10 +262,8 @@ extension JobSettings {
                 file: file, line: 1, key: "steps", problem: "is missing: the file is empty",
                 suggestion: "\"trueup init\" writes the usual jobs elsewhere to start from")
         }
-        guard let root = try YAMLDocument.root(of: yaml, file: file) else { return }
-        let mapping = try SettingsMapping(
-            root, file: file, path: "", keys: Self.declared.map(\.key))
-        try mapping.read(Self.declared, into: &self)
+        let keys = Self.declared.map(\.key)
+        try SettingsMapping(yaml: yaml, file: file, keys: keys)?.read(Self.declared, into: &self)
     }
 }
 
@@ -325,23 +311,23 @@ extension SettingForm where Value == [String] {
     }
 }
 
-extension SettingForm where Value == [JobStep] {
+extension SettingForm where Value == [ReconciliationJob.Step] {
     static var steps: SettingForm {
         SettingForm(
             "list of `recover` and `walk`, in this order",
             schema: SettingsSchema.list(
-                of: SettingsSchema.choice(JobStep.allCases.map(\.rawValue))),
+                of: SettingsSchema.choice(ReconciliationJob.Step.allCases.map(\.rawValue))),
             examples: ["[recover]", "[walk]"],
             read: { value throws(ConfigurationError) in
-                var steps: [JobStep] = []
+                var steps: [ReconciliationJob.Step] = []
                 for entry in try value.list() {
-                    let step: JobStep = try entry.choice()
+                    let step: ReconciliationJob.Step = try entry.choice()
                     guard !steps.contains(step) else {
                         throw entry.error("\(step.rawValue) is listed twice")
                     }
                     steps.append(step)
                 }
-                guard steps == JobStep.allCases.filter(steps.contains) else {
+                guard steps == ReconciliationJob.Step.allCases.filter(steps.contains) else {
                     throw value.error(
                         "recover comes before walk: it tells which rows are settled already",
                         suggestion: "write [recover, walk]")

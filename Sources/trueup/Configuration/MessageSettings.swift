@@ -72,12 +72,8 @@ extension MessageSettings {
         self.init()
         let mapping = try value.mapping(keys: Self.declared.map(\.key))
         try mapping.read(Self.declared, into: &self)
-        for (key, other) in [("webhook_env", "webhook"), ("secret_env", "secret_file")]
-        where mapping.value(key) != nil && mapping.value(other) != nil {
-            throw mapping.error(
-                key, "cannot be used together with \(other)", suggestion: "keep exactly one of them"
-            )
-        }
+        try mapping.refuse("webhook_env", nextTo: "webhook")
+        try mapping.refuse("secret_env", nextTo: "secret_file")
     }
 }
 
@@ -127,10 +123,7 @@ extension SettingForm where Value == [String] {
             "list of mail addresses without names",
             schema: SettingsSchema.list(of: SettingsSchema.text),
             read: { value throws(ConfigurationError) in
-                let form = SettingForm<String>.address
-                var addresses: [String] = []
-                for entry in try value.list() { addresses.append(try form.read(entry)) }
-                return addresses
+                try value.list().map(SettingForm<String>.address.read)
             })
     }
 }

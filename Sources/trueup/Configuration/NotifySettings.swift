@@ -107,8 +107,8 @@ extension NotifySettings {
     private func check(
         _ mapping: SettingsMapping, isRehearsal: Bool
     ) throws(ConfigurationError) {
-        switch (url, mapping.value("command")) {
-        case (let url?, nil):
+        try mapping.refuse("command", nextTo: "url")
+        if let url {
             guard url.isLoopback || !isRehearsal else {
                 throw mapping.error(
                     "url",
@@ -116,40 +116,27 @@ extension NotifySettings {
                         + "rehearsal must not send events to another machine",
                     suggestion: "leave tell out, or use a loopback address")
             }
-            try checkSecret(mapping)
+            guard secret != nil else {
+                throw mapping.error(
+                    "secret_env", "is missing: a receiver must be able to tell who sent an event",
+                    suggestion: "add secret_env: TRUEUP_TELL_SECRET, or secret_file: PATH")
+            }
+            try mapping.refuse("secret_env", nextTo: "secret_file")
             if caFile != nil, !url.isLoopback {
                 throw mapping.error(
                     "ca_file", "is accepted for a loopback address only",
                     suggestion: "leave it out")
             }
-        case (nil, .some):
+        } else if mapping.value("command") != nil {
             for key in ["secret_env", "secret_file", "ca_file"] where mapping.value(key) != nil {
                 throw mapping.error(
                     key, "cannot be used together with command, which needs none",
                     suggestion: "leave it out")
             }
-        case (nil, nil):
+        } else {
             throw mapping.error(
                 "url", "is missing",
                 suggestion: "add url: https://…, or command: [/path/to/program]")
-        case (.some, .some):
-            throw mapping.error(
-                "command", "cannot be used together with url",
-                suggestion: "keep exactly one of them")
-        }
-    }
-
-    private func checkSecret(_ mapping: SettingsMapping) throws(ConfigurationError) {
-        switch (mapping.value("secret_file"), mapping.value("secret_env")) {
-        case (.some, nil), (nil, .some): break
-        case (nil, nil):
-            throw mapping.error(
-                "secret_env", "is missing: a receiver must be able to tell who sent an event",
-                suggestion: "add secret_env: TRUEUP_TELL_SECRET, or secret_file: PATH")
-        case (.some, .some):
-            throw mapping.error(
-                "secret_env", "cannot be used together with secret_file",
-                suggestion: "keep exactly one of them")
         }
     }
 }
@@ -184,8 +171,9 @@ extension SettingForm where Value == [String] {
             "list of words, the first a path",
             schema: SettingsSchema.list(of: SettingsSchema.text),
             read: { value throws(ConfigurationError) in
-                var words: [String] = []
-                for entry in try value.list() { words.append(try entry.text("a word")) }
+                var words = try value.list().map { entry throws(ConfigurationError) in
+                    try entry.text("a word")
+                }
                 guard words[0].contains("/") else {
                     throw value.error(
                         "must begin with a path: \"\(words[0])\" is not looked for anywhere",

@@ -76,11 +76,7 @@ package struct SalesSettings: Hashable, Sendable, SettingsSection {
         self.init()
         let mapping = try value.mapping(keys: Self.declared.map(\.key))
         try mapping.read(Self.declared, into: &self)
-        if mapping.value("key_file") != nil, mapping.value("key_env") != nil {
-            throw mapping.error(
-                "key_env", "cannot be used together with key_file",
-                suggestion: "keep exactly one of them")
-        }
+        try mapping.refuse("key_env", nextTo: "key_file")
         if caFile != nil, !endpoint.isLoopback {
             throw mapping.error(
                 "ca_file", "is accepted for a loopback endpoint only", suggestion: "leave it out")

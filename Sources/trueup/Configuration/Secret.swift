@@ -178,11 +178,21 @@ private struct SecretSetting {
         let access = FileAccess(
             mode: status.st_mode & 0o7777, owner: status.st_uid, group: status.st_gid,
             isCredential: isCredential)
-        guard let objection = access.objection(to: .current) else { return }
+        guard let objection = access.objection(toUser: geteuid(), in: Self.groupsOfThisProcess)
+        else {
+            return
+        }
         throw refusal(
             of: place, objection,
             "run: chmod 600 \(place); where it is mounted, with mode 0440 for a group of the job's "
                 + "user; or use \(alternative)")
+    }
+
+    private static var groupsOfThisProcess: Set<UInt32> {
+        // The kernel's own limit of groups a process may be in.
+        var supplementary = [gid_t](repeating: 0, count: 65_536)
+        let count = unsafe getgroups(Int32(supplementary.count), &supplementary)
+        return Set(supplementary.prefix(Int(max(0, count)))).union([getegid()])
     }
 
     private func refusal(
@@ -190,27 +200,6 @@ private struct SecretSetting {
     ) -> ConfigurationError {
         ConfigurationError(
             file: place, key: key, problem: problem, suggestion: suggestion, status: .denied)
-    }
-}
-
-/// The user of a process, and every group that it is in.
-package struct ProcessIdentity: Hashable, Sendable {
-    package var user: UInt32
-    package var groups: Set<UInt32>
-
-    package init(user: UInt32, groups: Set<UInt32>) {
-        self.user = user
-        self.groups = groups
-    }
-
-    /// This process.
-    static var current: ProcessIdentity {
-        // The kernel's own limit of groups a process may be in.
-        var supplementary = [gid_t](repeating: 0, count: 65_536)
-        let count = unsafe getgroups(Int32(supplementary.count), &supplementary)
-        return ProcessIdentity(
-            user: geteuid(),
-            groups: Set(supplementary.prefix(Int(max(0, count)))).union([getegid()]))
     }
 }
 
@@ -236,7 +225,11 @@ package struct FileAccess: Hashable, Sendable {
     ///
     /// Its owner alone, as ever; or as secrets are mounted: root's or the process's own, and
     /// readable by one group that the process is in. Only the owner may write.
-    package func objection(to process: ProcessIdentity) -> String? {
+    ///
+    /// - Parameters:
+    ///   - user: The user of the process.
+    ///   - groups: Every group that it is in.
+    package func objection(toUser user: UInt32, in groups: Set<UInt32>) -> String? {
         let octal = "0" + String(mode, radix: 8)
         switch mode {
         case 0o600, 0o400: return nil
@@ -244,10 +237,10 @@ package struct FileAccess: Hashable, Sendable {
         default:
             return "has mode \(octal); it is for its owner, or for one group to read"
         }
-        guard owner == 0 || owner == process.user else {
+        guard owner == 0 || owner == user else {
             return "has mode \(octal) and belongs to user \(owner), neither root nor this process's"
         }
-        guard isCredential || process.groups.contains(group) else {
+        guard isCredential || groups.contains(group) else {
             return "has mode \(octal) for group \(group), and this process is not in that group"
         }
         return nil

@@ -20,9 +20,6 @@ struct Setting<Section: Sendable>: Sendable {
 
     var key: String { description.key }
 
-    /// The key, and its other name where it has one.
-    var names: [String] { [description.key] + [description.alias].compactMap(\.self) }
-
     /// Whether a run with another value begins a new pass, or continues one that was stopped.
     enum NewPass: Sendable {
         /// It says how, or how fast, something is asked, and changes no check.
@@ -47,11 +44,9 @@ struct Setting<Section: Sendable>: Sendable {
         description = SettingDescription(
             key: key, form: form.words, choices: form.choices,
             absence: absent ?? written.map(SettingDescription.Absence.value) ?? .words("none"),
-            examples: (example.map { [$0] } ?? []) + form.examples, meaning: meaning)
-        description.variable = variable
-        description.schema = form.schema
-        description.display = form.display
-        description.beginsNewPass = newPass != .no
+            examples: (example.map { [$0] } ?? []) + form.examples, meaning: meaning,
+            variable: variable, beginsNewPass: newPass != .no, schema: form.schema,
+            display: form.display)
         read = { value, section throws(ConfigurationError) in
             section[keyPath: property] = try form.read(value)
         }
@@ -68,10 +63,9 @@ struct Setting<Section: Sendable>: Sendable {
     ) {
         let keys = nested.map(\.key)
         description = SettingDescription(
-            key: key, form: "keys and values", absence: .below, examples: [],
-            meaning: meaning)
-        description.nested = nested.map(\.description)
-        description.beginsNewPass = nested.contains { $0.description.beginsNewPass }
+            key: key, form: "keys and values", absence: .below, examples: [], meaning: meaning,
+            beginsNewPass: nested.contains { $0.description.beginsNewPass },
+            nested: nested.map(\.description))
         read = { value, section throws(ConfigurationError) in
             let mapping = try value.mapping(keys: keys)
             try mapping.read(nested, into: &section)
@@ -190,6 +184,9 @@ package struct SettingDescription: Hashable, Sendable {
     /// Whether the settings below this key are written once for each entry of a list.
     package var isList = false
 
+    /// The key, and its other name where it has one.
+    var names: [String] { [key] + [alias].compactMap(\.self) }
+
     /// How a written value is shown.
     package enum Display: Hashable, Sendable {
         case asWritten
@@ -216,23 +213,6 @@ package struct SettingDescription: Hashable, Sendable {
         var defaultText: String? {
             if case .value(let text) = self { text } else { nil }
         }
-    }
-
-    init(
-        key: String, form: String, choices: [String] = [], absence: Absence, examples: [String],
-        meaning: String, beginsNewPass: Bool = false, nested: [SettingDescription] = [],
-        isList: Bool = false, alias: String? = nil
-    ) {
-        self.key = key
-        self.form = form
-        self.choices = choices
-        self.absence = absence
-        self.examples = examples
-        self.meaning = meaning
-        self.beginsNewPass = beginsNewPass
-        self.nested = nested
-        self.isList = isList
-        self.alias = alias
     }
 }
 
@@ -316,7 +296,8 @@ extension SettingForm where Value == Int? {
                 SettingsSchema.wholeNumber(in: range), SettingsSchema.choice(["none"])),
             examples: ["\(range.upperBound)", "none"],
             read: { value throws(ConfigurationError) in
-                try value.integerOrNone(in: range).map { Int($0) }
+                try value.text("a whole number or none") == "none"
+                    ? nil : Int(value.integer(in: range))
             },
             written: { $0.map { String($0) } ?? "none" },
             digested: { $0.map { .integer(Int64($0)) } ?? .null })

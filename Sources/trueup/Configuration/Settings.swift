@@ -246,15 +246,14 @@ extension Settings {
     package init(
         yaml: String, file: String, environment: [String: String]
     ) throws(ConfigurationError) {
-        guard let root = try YAMLDocument.root(of: yaml, file: file) else {
+        let names = Self.descriptions.flatMap(\.names)
+        guard let mapping = try SettingsMapping(yaml: yaml, file: file, keys: names) else {
             throw ConfigurationError(
                 file: file, line: 1, key: "apps", problem: "is missing: the file is empty",
                 suggestion: "\"trueup init\" writes a commented one elsewhere to start from")
         }
         self.init()
         self.file = file
-        let mapping = try SettingsMapping(
-            root, file: file, path: "", keys: Self.declared.flatMap(\.names))
         do throws(ConfigurationError) {
             try mapping.read(Self.declared, into: &self)
             try complete(under: environment)
@@ -323,25 +322,9 @@ extension SettingForm where Value == String {
                 guard scheme.count < url.count else {
                     throw value.error("must begin with sqlite:", suggestion: example)
                 }
-                if ProgramCommand.isURL(url) {
-                    do throws(ProgramCommand.Problem) {
-                        _ = try ProgramCommand(url: url)
-                        return url
-                    } catch {
-                        throw value.error(error.problem, suggestion: error.suggestion)
-                    }
-                }
-                if PostgresAddress.isURL(url) || MySQLAddress.isURL(url) {
-                    do throws(ServerURL.Problem) {
-                        if MySQLAddress.isURL(url) {
-                            _ = try MySQLAddress(url: url)
-                        } else {
-                            _ = try PostgresAddress(url: url)
-                        }
-                        return url
-                    } catch {
-                        throw value.error(error.problem, suggestion: error.suggestion)
-                    }
+                if CompanySettings.isElsewhere(url) {
+                    _ = try CompanySettings.source(url) { value.error($0, suggestion: $1) }
+                    return url
                 }
                 guard scheme == "sqlite" else {
                     // Not repeated whole: a password may be in it.
@@ -370,11 +353,9 @@ extension SettingForm where Value == [String] {
             schema: SettingsSchema.list(of: SettingsSchema.text),
             examples: ["[AWS_REGION]", "[AWS_REGION, AWS_PROFILE]"],
             read: { value throws(ConfigurationError) in
-                var names: [String] = []
-                for entry in try value.list() {
-                    names.append(try entry.variableName(example: "AWS_REGION"))
+                try value.list().map { entry throws(ConfigurationError) in
+                    try entry.variableName(example: "AWS_REGION")
                 }
-                return names
             },
             written: { "[" + $0.joined(separator: ", ") + "]" })
     }

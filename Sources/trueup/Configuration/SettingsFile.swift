@@ -136,18 +136,20 @@ enum SettingsFile {
 ///
 /// Nothing is resolved to YAML's own types: `key_id: 0123` and `revocation: off` stay the text that
 /// is in the file, and each setting reads its own kind of value from that text.
-enum YAMLDocument {
+extension SettingsMapping {
     /// The root of the only document in `text`; `nil` when there is none.
-    static func root(of text: String, file: String) throws(ConfigurationError) -> Node? {
+    init?(yaml text: String, file: String, keys: [String]) throws(ConfigurationError) {
+        let root: Node?
         do {
-            let root = try Yams.Parser(yaml: text, resolver: .basic).singleRoot()
-            // A document of `---` alone is as empty as a file of comments.
-            return root?.scalar?.string.isEmpty == true ? nil : root
+            root = try Yams.Parser(yaml: text, resolver: .basic).singleRoot()
         } catch let error as YamlError {
-            throw configurationError(error, in: text, file: file)
+            throw Self.configurationError(error, in: text, file: file)
         } catch {
             throw ConfigurationError(file: file, problem: "is not YAML")
         }
+        // A document of `---` alone is as empty as a file of comments.
+        guard let root, root.scalar?.string.isEmpty != true else { return nil }
+        try self.init(root, file: file, path: "", keys: keys)
     }
 
     private static func configurationError(
@@ -207,20 +209,6 @@ struct SettingsValue {
     let line: Int?
     /// Whether the file is refused without the key.
     var isRequired = false
-
-    init(node: Node, file: String, key: String, line: Int?) {
-        self.node = node
-        self.file = file
-        self.key = key
-        self.line = line
-    }
-
-    /// The value of an environment variable.
-    init(_ text: String, ofVariable name: String) {
-        self.init(
-            node: .scalar(Node.Scalar(text, .implicit, .doubleQuoted)), file: "environment",
-            key: name, line: nil)
-    }
 
     func error(_ problem: String, suggestion: String? = nil) -> ConfigurationError {
         ConfigurationError(
@@ -301,11 +289,6 @@ struct SettingsValue {
             throw error("must be at least \(range.lowerBound)\(limit), not \(value)")
         }
         return value
-    }
-
-    /// A whole number, or `nil` for the word none.
-    func integerOrNone(in range: ClosedRange<Int64>) throws(ConfigurationError) -> Int64? {
-        try text("a whole number or none") == "none" ? nil : integer(in: range)
     }
 
     /// A decimal number written plainly: no exponent, no sign, no unit.
@@ -390,6 +373,15 @@ struct SettingsValue {
     }
 }
 
+extension SettingsValue {
+    /// The value of an environment variable.
+    init(_ text: String, ofVariable name: String) {
+        self.init(
+            node: .scalar(Node.Scalar(text, .implicit, .doubleQuoted)), file: "environment",
+            key: name, line: nil)
+    }
+}
+
 /// A fault in the settings: where, which key, and what to write instead.
 ///
 /// It quotes keys and harmless values, never the contents of a key file or a variable.
@@ -426,5 +418,98 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
         text += ": \(problem)"
         if let suggestion { text += "; \(suggestion)" }
         return text
+    }
+}
+
+/// One mapping of a settings file, with every key known and none twice.
+struct SettingsMapping {
+    let file: String
+    /// For example `apps[0]`; empty at the root.
+    let path: String
+    let line: Int?
+    private var values: [String: SettingsValue] = [:]
+
+    /// - Throws: 78 when the node is not a mapping, or a key is unknown, doubled or no text.
+    init(
+        _ node: Node, file: String, path: String, keys: [String]
+    ) throws(ConfigurationError) {
+        self.file = file
+        self.path = path
+        self.line = node.mark?.line
+        guard case .mapping(let mapping) = node else {
+            throw ConfigurationError(
+                file: file, line: line, key: path.isEmpty ? nil : path,
+                problem: "must be a list of keys and values",
+                suggestion: "write for example \"\(keys.first ?? "key"): …\" on a line of its own")
+        }
+        for (key, value) in mapping {
+            try add(key, value, known: keys)
+        }
+    }
+
+    private mutating func add(
+        _ node: Node, _ value: Node, known: [String]
+    ) throws(ConfigurationError) {
+        let line = node.mark?.line
+        guard case .scalar(let scalar) = node else {
+            throw ConfigurationError(
+                file: file, line: line, key: path.isEmpty ? nil : path,
+                problem: "a key must be a plain word")
+        }
+        let key = scalar.string
+        guard known.contains(key) else {
+            throw ConfigurationError(
+                file: file, line: line, key: fullPath(of: key), problem: "unknown key",
+                suggestion: Self.suggestion(for: key, among: known))
+        }
+        guard values[key] == nil else {
+            throw ConfigurationError(
+                file: file, line: line, key: fullPath(of: key), problem: "is listed twice",
+                suggestion: "keep one of them")
+        }
+        values[key] = SettingsValue(
+            node: value, file: file, key: fullPath(of: key), line: value.mark?.line ?? line)
+    }
+
+    private func fullPath(of key: String) -> String { path.isEmpty ? key : path + "." + key }
+
+    static func suggestion(for text: String, among known: [String]) -> String {
+        if let nearest = NearestName.suggestion(for: text, among: known) {
+            return "did you mean \"\(nearest)\"?"
+        }
+        return "known here: " + known.joined(separator: ", ")
+    }
+
+    /// The value of a key, `nil` when the key is absent.
+    func value(_ key: String) -> SettingsValue? { values[key] }
+
+    /// The value of a key that has no default.
+    func required(_ key: String, example: String) throws(ConfigurationError) -> SettingsValue {
+        guard var value = values[key] else {
+            throw ConfigurationError(
+                file: file, line: line, key: fullPath(of: key), problem: "is missing",
+                suggestion: "add \"\(key): \(example)\"")
+        }
+        value.isRequired = true
+        return value
+    }
+
+    /// Refuses a key that stands next to another one which says the same.
+    func refuse(_ key: String, nextTo other: String) throws(ConfigurationError) {
+        guard values[key] != nil, values[other] != nil else { return }
+        throw error(
+            key, "cannot be used together with \(other)", suggestion: "keep exactly one of them")
+    }
+
+    /// An error about a key of this mapping, at its value (or one entry of that, where it is a
+    /// list) or else at the mapping.
+    func error(
+        _ key: String, entry: Int? = nil, _ problem: String, suggestion: String? = nil
+    ) -> ConfigurationError {
+        (entry.flatMap { values[key]?.entry($0) } ?? values[key])?
+            .error(problem, suggestion: suggestion)
+            ?? ConfigurationError(
+                file: file, line: line, key: fullPath(of: key), problem: problem,
+                suggestion: suggestion)
     }
 }

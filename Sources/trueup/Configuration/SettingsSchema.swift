@@ -87,9 +87,7 @@ package enum SettingsSchema {
     ) -> CanonicalJSON {
         var properties: [String: CanonicalJSON] = [:]
         for setting in settings {
-            for name in [setting.key] + [setting.alias].compactMap(\.self) {
-                properties[name] = schema(of: setting)
-            }
+            for name in setting.names { properties[name] = schema(of: setting) }
         }
         var members = other
         members["type"] = .string("object")

@@ -204,11 +204,12 @@ extension SettingsValue {
                 written[number] = word
             }
         }
-        for number in Int64(1)...5 where written[number] == nil {
+        let names = ["active", "expired", "billing retry", "grace period", "revoked"]
+        for (number, name) in zip(Int64(1)..., names) where written[number] == nil {
             let several = numbers.filter { $0.value == number }.keys.sorted()
             throw error(
                 several.isEmpty
-                    ? "has no word for \(number) (\(StatusName.of(number)))"
+                    ? "has no word for \(number) (\(name))"
                     : "has several words for \(number): \(several.joined(separator: ", "))",
                 suggestion: "say which is written: \"write: {\(number): "
                     + "\(several.first ?? numbers.keys.sorted().first ?? "WORD")}\"")
@@ -258,19 +259,6 @@ extension SettingsValue {
         let members = keys.compactMap { key in mapping.value(key).map { (key: key, value: $0) } }
         guard !members.isEmpty else { throw error("is empty") }
         return members
-    }
-}
-
-/// The names of the numbers of a status, for messages.
-private enum StatusName {
-    static func of(_ number: Int64) -> String {
-        switch number {
-        case 1: "active"
-        case 2: "expired"
-        case 3: "billing retry"
-        case 4: "grace period"
-        default: "revoked"
-        }
     }
 }
 
@@ -332,35 +320,33 @@ extension SettingsMapping {
 }
 
 extension SettingsValue {
+    /// The folder with the rules of time zones.
+    private static let zoneFolder = "/usr/share/zoneinfo/"
+    private static let mostZoneBytes = 1 << 20
+    /// No dots: nothing outside of the folder has such a name.
+    private static let zoneNameBytes = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-".utf8)
+
     /// A zone of this machine's time zone database.
     fileprivate func zone(_ name: String) throws(ConfigurationError) -> LocalClock {
         let isName =
             !name.isEmpty && name.utf8.count < 100
             && name.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in
-                !part.isEmpty && part.utf8.allSatisfy(ZoneFiles.nameBytes.contains)
+                !part.isEmpty && part.utf8.allSatisfy(Self.zoneNameBytes.contains)
             }
-        guard isName, let data = FileManager.default.contents(atPath: ZoneFiles.folder + name),
-            data.count < ZoneFiles.mostBytes
+        guard isName, let data = FileManager.default.contents(atPath: Self.zoneFolder + name),
+            data.count < Self.mostZoneBytes
         else {
             throw error(
                 "\"\(name)\" is not a zone of this machine",
-                suggestion: "write UTC, an offset such as +02:00, or a file of \(ZoneFiles.folder) "
+                suggestion: "write UTC, an offset such as +02:00, or a file of \(Self.zoneFolder) "
                     + "(package tzdata) such as Europe/Berlin")
         }
         guard let clock = LocalClock(zone: name, tzif: Array(data)) else {
             throw error(
-                "\(ZoneFiles.folder)\(name) cannot be read as a zone",
+                "\(Self.zoneFolder)\(name) cannot be read as a zone",
                 suggestion: "keep the column as timestamptz, or show it so in a view")
         }
         return clock
     }
-}
-
-/// The folder with the rules of time zones.
-private enum ZoneFiles {
-    static let folder = "/usr/share/zoneinfo/"
-    static let mostBytes = 1 << 20
-    /// No dots: nothing outside of the folder has such a name.
-    static let nameBytes = Set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-".utf8)
 }

@@ -1,6 +1,7 @@
 import Glibc
 import ProgramDatabase
 import Reconciliation
+import ReconciliationRun
 package import SubscriptionStore
 import Subscriptions
 

@@ -1,4 +1,5 @@
 import AppStoreServerAPI
+import ReconciliationRun
 import Reports
 import SubscriptionStore
 import Subscriptions

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import Reconciliation
+import ReconciliationRun
 import Reports
 import SubscriptionStore
 import Subscriptions

@@ -105,14 +105,9 @@ extension PreparedRun {
         }
         var job = ReconciliationJob(
             jobSettings, mode: mode, settings: settings, now: invocation.now())
-        job.steps = jobSettings.steps.map { step in
-            switch step {
-            case .recover: .recover
-            case .walk: .walk
-            }
-        }
+        job.steps = jobSettings.steps
         job.coverage = Coverage(jobSettings)
-        job.refundSweepDays = jobSettings.purchases.sweepDays
+        job.refundSweepDays = jobSettings.purchaseSweepDays
         job.failOn = jobSettings.failOn.severity
         job.failsOnNewAlone = jobSettings.failOn.isAboutNewOnly
         job.policy.onlyKinds = try options.onlyKinds()

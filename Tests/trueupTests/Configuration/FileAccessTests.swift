@@ -2,14 +2,12 @@ import Testing
 import trueup
 
 @Suite struct `A secret's file` {
-    /// User 900, whose own group is 900, with the group that a volume is mounted for.
-    private let job = ProcessIdentity(user: 900, groups: [900, 2000])
-
+    /// To user 900, whose own group is 900, with the group that a volume is mounted for.
     private func objection(
         _ mode: UInt32, owner: UInt32, group: UInt32, isCredential: Bool = false
     ) -> String? {
         FileAccess(mode: mode, owner: owner, group: group, isCredential: isCredential)
-            .objection(to: job)
+            .objection(toUser: 900, in: [900, 2000])
     }
 
     @Test(arguments: [0o600, 0o400] as [UInt32])

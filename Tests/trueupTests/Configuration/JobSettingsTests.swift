@@ -25,7 +25,7 @@ import trueup
         #expect(job.coverage == .delta)
         #expect(job.history == .whenNeeded)
         #expect(job.sweepDays == 30)
-        #expect(job.purchases.sweepDays == nil)
+        #expect(job.purchaseSweepDays == nil)
         #expect(job.sweepEndedDays == 180)
         #expect(job.sample == .rows(1000))
         #expect(job.settleMilliseconds == 900_000)
