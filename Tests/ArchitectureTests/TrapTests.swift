@@ -51,9 +51,8 @@ import Testing
             ["uniqueKeysWithValues": 1], "the columns of a table have different names"
         ),
         "trueup/Doctor/AppleChecks.swift": (
-            ["precondition": 1, "abs": 4], "a constant; an HTTP date has a year of 9999 at most"
+            ["precondition": 2, "abs": 4], "constants; an HTTP date has a year of 9999 at most"
         ),
-        "trueup/Doctor/AppleProbe.swift": (["precondition": 1], "a constant"),
         "Reconciliation/Causes/ValuePattern.swift": (
             ["abs": 6], "differences of two positive times, and of what is left of them"
         ),

@@ -65,7 +65,7 @@ struct Config: Verb {
         try await common.show(
             skipping: .skipped("jobs", nil, "they are checked once the settings can be used"),
             in: invocation
-        ) { settings in SettingsChecks.all(of: settings, jobs: names).diagnoses }
+        ) { settings in settings.diagnoses(withJobs: names).diagnoses }
     }
 
     private func show(in invocation: Invocation) throws {

@@ -31,14 +31,14 @@ struct Doctor: Verb {
     }
 
     private func examine(_ settings: Settings, in invocation: Invocation) async -> [Diagnosis] {
-        let (files, jobs) = SettingsChecks.all(of: settings)
+        let (files, jobs) = settings.diagnoses()
         var diagnoses = files
         let checks = settings.apps.map {
             AppleChecks(app: $0, others: settings.apps, invocation: invocation)
         }
         let local = checks.map { $0.local() }
         diagnoses += local.flatMap(\.diagnoses)
-        diagnoses += SalesKeyCheck.all(of: settings.sales, environment: invocation.environment)
+        diagnoses += [settings.sales.keyDiagnosis(invocation.environment)].compactMap(\.self)
         diagnoses += await ReceiverChecks(settings: settings, invocation: invocation).all()
         let storage = await StorageChecks(settings: settings, jobs: jobs, now: invocation.now())
             .all()

@@ -3,6 +3,7 @@ import HTTPTransport
 package import JSONWebSignature
 import SubscriptionStore
 package import Subscriptions
+import Synchronization
 
 /// Key, roots, call, clock and certificates of one app.
 struct AppleChecks {
@@ -58,52 +59,42 @@ struct AppleChecks {
         } catch {
             return [.failed("apple", identity, error)]
         }
-        let clock = clockDiagnosis(result)
+        let call: Diagnosis
         switch result.answer {
         case .accepted(let response, let signed):
-            let (call, intermediate) = await judged(
+            let (accepted, intermediate) = await judged(
                 response, signed, roots: roots, storedID: storedID)
             return [
-                call, clock,
+                accepted, clockDiagnosis(result),
                 CertificateEnds.diagnosis(ofIntermediate: intermediate, of: identity, now: now),
             ]
         case .denied(let text):
             let (detail, fix) = await reason(ofDenial: text, result, probe)
-            return [.failed("apple", identity, detail, fix: fix, .denied), clock]
+            call = .failed("apple", identity, detail, fix: fix, .denied)
         case .misconfigured(let text):
-            return [
-                .failed(
-                    "apple", identity, text, fix: "correct bundle_id and environment", .config),
-                clock,
-            ]
+            call = .failed(
+                "apple", identity, text, fix: "correct bundle_id and environment", .config)
         case .rateLimited:
-            return [
-                .warning(
-                    "apple", identity, "Apple's quota is used up at this moment (429)",
-                    fix: "ask again later; lower quota_share where others need the quota"), clock,
-            ]
+            call = .warning(
+                "apple", identity, "Apple's quota is used up at this moment (429)",
+                fix: "ask again later; lower quota_share where others need the quota")
         case .shareUsedUp(let calls, let until):
-            return [
-                .warning(
-                    "apple", identity,
-                    "not asked: runs and checks of the last hour made the \(calls) calls that the "
-                        + "share of the quota allows",
-                    fix: "ask again after \(until.rfc3339), or raise quota_share"), clock,
-            ]
+            call = .warning(
+                "apple", identity,
+                "not asked: runs and checks of the last hour made the \(calls) calls that the "
+                    + "share of the quota allows",
+                fix: "ask again after \(until.rfc3339), or raise quota_share")
         case .unreadable(let text):
-            return [
-                .failed(
-                    "apple", identity, "the answer is not Apple's: \(text)",
-                    fix: "look for a proxy or portal between here and \(app.endpoint.url)",
-                    .protocol), clock,
-            ]
+            call = .failed(
+                "apple", identity, "the answer is not Apple's: \(text)",
+                fix: "look for a proxy or portal between here and \(app.endpoint.url)",
+                .protocol)
         case .unreachable(let text):
-            return [
-                .failed(
-                    "apple", identity, "\(app.endpoint.url) did not answer: \(text)",
-                    fix: Self.fix(ofUnreachable: text), .unavailable), clock,
-            ]
+            call = .failed(
+                "apple", identity, "\(app.endpoint.url) did not answer: \(text)",
+                fix: Self.fix(ofUnreachable: text), .unavailable)
         }
+        return [call, clockDiagnosis(result)]
     }
 
     private static func fix(ofUnreachable text: String) -> String {
@@ -321,5 +312,134 @@ package enum CertificateEnds {
 
     private static func inDays(_ end: Timestamp, _ now: Timestamp) -> String {
         "in \(end.milliseconds(since: now) / Milliseconds.perDay) days"
+    }
+}
+
+/// One authenticated call, and what it tells of key, clock and certificates.
+///
+/// Get All Subscription Statuses, of a stored id or of one that does not exist: 4040010 proves the key
+/// as well as an answer does, and an answer names the app. A test notification would be sent to the
+/// company's server.
+struct AppleProbe {
+    /// An id that Apple never gives.
+    static let absentID = "1"
+    private static let patience = Duration.seconds(20)
+
+    enum Answer {
+        /// The key works; the answer, and a signed transaction in it, where there was one.
+        case accepted(response: StatusResponse?, signed: [UInt8]?)
+        case denied(String)
+        case misconfigured(String)
+        /// Apple answered, but with something that cannot be used here.
+        case rateLimited
+        /// No call was made: the processes on the database have used the share of the hour.
+        case shareUsedUp(calls: Int, until: Timestamp)
+        case unreadable(String)
+        case unreachable(String)
+    }
+
+    /// An answer, and this machine's clock minus the server's; `nil` where no date came.
+    typealias Result = (answer: Answer, clockAheadMilliseconds: Int64?)
+
+    let app: AppSettings
+    let key: ES256PrivateKey
+    /// Whose processes share the quota; `nil` where no database can be read.
+    let store: SQLiteStore?
+    let wallClock: @Sendable () -> Timestamp
+
+    /// Makes the call, at `endpoint` instead of the app's own where one is given.
+    func ask(about id: String, at endpoint: EndpointURL? = nil) async throws -> Result {
+        let curl = try AppConnection.transport(for: app)
+        let transport = DatedTransport(transport: curl, wallClock: wallClock)
+        let waits = Mutex<PacingWait?>(nil)
+        let requests = PacedRequests(
+            app: app.identity, keyID: app.keyID, baseURL: (endpoint ?? app.endpoint).url,
+            transport: transport,
+            tokens: AppStoreServerTokens(
+                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
+                key: key, now: wallClock),
+            rates: .documented(environment: app.identity.environment, share: 1), book: book,
+            deadline: ContinuousClock.now + Self.patience, clock: ContinuousClock(),
+            wallClock: wallClock,
+            hear: { notice in
+                guard case .wait(let wait) = notice.event else { return }
+                waits.withLock { $0 = $0 ?? wait }
+            })
+        var answer = await Self.answer(of: requests, about: id)
+        if case .rateLimited = answer, let wait = waits.withLock(\.self),
+            case .quotaUsedUp(let calls) = wait.reason
+        {
+            answer = .shareUsedUp(calls: calls, until: wait.until)
+        }
+        await curl.shutdown()
+        return (answer, transport.clockAheadMilliseconds)
+    }
+
+    private var book: (any QuotaBook)? {
+        guard let store else { return nil }
+        return NotedQuota(
+            store: store, app: app.identity, rates: .allowed(by: app), now: wallClock)
+    }
+
+    private static func answer(of requests: PacedRequests, about id: String) async -> Answer {
+        guard let id = TransactionID(id) ?? TransactionID(absentID) else {
+            preconditionFailure("the absent id is a decimal number")
+        }
+        do throws(RunStop) {
+            switch try await requests.send(.subscriptionStatuses(of: id)) {
+            case .answered(let body):
+                let response: StatusResponse
+                do {
+                    response = try StatusResponse(json: body)
+                } catch {
+                    return .unreadable(error.description)
+                }
+                let signed = (response.data ?? []).lazy.flatMap(\.lastTransactions)
+                    .compactMap { $0?.signedTransactionInfo }.first
+                return .accepted(response: response, signed: signed.map(Array.init))
+            case .refused(_, let code, _) where code >= 4_000_000 && code < 5_000_000:
+                return .accepted(response: nil, signed: nil)
+            case .refused(let status, let code, let message):
+                return .unreachable(
+                    "status \(status), code \(code)" + (message.isEmpty ? "" : ": \(message)"))
+            case .rateLimited: return .rateLimited
+            case .unavailable(let text): return .unreachable(text)
+            case .undecodable(let text): return .unreadable(text)
+            }
+        } catch {
+            switch error {
+            case .denied(let text): return .denied(text)
+            case .misconfigured(let text): return .misconfigured(text)
+            case .quotaWaitPastDeadline: return .rateLimited
+            case .deadlineReached:
+                return .unreachable("no answer within \(patience.components.seconds) seconds")
+            case .cancelled: return .unreachable("stopped")
+            case .store(let error): return .unreachable(error.description)
+            }
+        }
+    }
+}
+
+/// Hands requests on and compares the clocks by the `Date` of the responses.
+final class DatedTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let wallClock: @Sendable () -> Timestamp
+    private let ahead = Mutex<Int64?>(nil)
+
+    init(transport: any HTTPTransport, wallClock: @escaping @Sendable () -> Timestamp) {
+        self.transport = transport
+        self.wallClock = wallClock
+    }
+
+    var clockAheadMilliseconds: Int64? { ahead.withLock { $0 } }
+
+    func send(_ request: HTTPRequest) async throws(HTTPTransportError) -> HTTPResponse {
+        let response = try await transport.send(request)
+        if let text = response.header("date"), let date = HTTPDate.unixMilliseconds(text) {
+            // The header has whole seconds: its middle is the best guess.
+            let difference = wallClock().unixMilliseconds - (date + 500)
+            ahead.withLock { $0 = difference }
+        }
+        return response
     }
 }

@@ -65,13 +65,9 @@ struct CompanyChecks {
             }
             defer { program.end() }
             let greeting = program.greeting
-            let (kept, left) = SubscriptionField.stated.reduce(into: ([String](), [String]())) {
-                if greeting.columns.contains(.subscription($1)) {
-                    $0.0.append($1.rawValue)
-                } else {
-                    $0.1.append($1.rawValue)
-                }
-            }
+            let isKept = { greeting.columns.contains(.subscription($0)) }
+            let kept = SubscriptionField.stated.filter(isKept).map(\.rawValue)
+            let left = SubscriptionField.stated.filter { !isKept($0) }.map(\.rawValue)
             let facts = [
                 greeting.keepsMilliseconds ? "times in milliseconds" : "times in seconds",
                 greeting.hasVersions ? "rows with a version" : "rows without a version",
@@ -112,8 +108,9 @@ struct CompanyChecks {
         let tables = try database.tables()
         var lines = mapping.all.flatMap { self.lines(of: $0, among: tables) }
         if let entitlements = mapping.entitlements {
+            let obstacle = try database.obstacleToEntitlements(mayWrite: writes)
             lines.append(
-                try problem(ofEntitlementsIn: database)
+                obstacle.map { .failed("table", nil, $0, fix: nil, statusOfRights) }
                     ?? .ok(
                         "table", nil,
                         "\(entitlements) has the columns and the key of store.entitlements"
@@ -151,17 +148,7 @@ struct CompanyChecks {
             "table", nil,
             "\(mapping.table) has the \(mapping.namedColumns.count) columns of "
                 + "\(mapping.kind.setting), in the forms stated there")
-        return [line] + (found.map { [index(of: $0, mapping)] + rights(on: $0, mapping) } ?? [])
-    }
-
-    /// A failure where the table of entitlements cannot be kept; `nil` where it can.
-    private func problem(
-        ofEntitlementsIn database: any CompanyDatabase
-    ) throws -> Diagnosis? {
-        guard let obstacle = try database.obstacleToEntitlements(mayWrite: writes) else {
-            return nil
-        }
-        return .failed("table", nil, obstacle, fix: nil, statusOfRights)
+        return [line] + (found.map { [index(of: $0, mapping), rights(on: $0, mapping)] } ?? [])
     }
 
     private func cut(by precision: TimePrecision) -> [Diagnosis] {
@@ -196,55 +183,42 @@ struct CompanyChecks {
 
     private func rights(
         on table: CompanyTableDescription, _ mapping: TableMapping
-    ) -> [Diagnosis] {
+    ) -> Diagnosis {
         guard table.rights.maySelect else {
-            return [
-                .failed(
-                    "table", nil, "\(mapping.table) may not be read", fix: "grant SELECT", .config)
-            ]
+            return .failed(
+                "table", nil, "\(mapping.table) may not be read", fix: "grant SELECT", .config)
         }
-        guard writes else { return [.ok("table", nil, "may be read; no job writes")] }
+        guard writes else { return .ok("table", nil, "may be read; no job writes") }
         if let obstacle = mapping.obstacleToWriting(to: table) {
-            return [.failed("table", nil, "\(mapping.table): \(obstacle)", fix: nil, .config)]
+            return .failed("table", nil, "\(mapping.table): \(obstacle)", fix: nil, .config)
         }
         let refused = mapping.updatedColumns.subtracting(table.rights.updatable).sorted()
         guard refused.isEmpty else {
-            return [
-                .failed(
-                    "table", nil,
-                    "\(refused.joined(separator: ", ")) of \(mapping.table) may not be changed",
-                    fix: "grant UPDATE of exactly these columns, or set mode: check",
-                    statusOfRights)
-            ]
+            return .failed(
+                "table", nil,
+                "\(refused.joined(separator: ", ")) of \(mapping.table) may not be changed",
+                fix: "grant UPDATE of exactly these columns, or set mode: check", statusOfRights)
         }
         let lacking = mapping.insertedColumns.subtracting(table.rights.insertable).sorted()
         guard lacking.isEmpty else {
-            return [
-                .failed(
-                    "table", nil,
-                    "no row with \(lacking.joined(separator: ", ")) may be inserted into "
-                        + "\(mapping.table)", fix: "grant INSERT, or write insert: no",
-                    statusOfRights)
-            ]
+            return .failed(
+                "table", nil,
+                "no row with \(lacking.joined(separator: ", ")) may be inserted into "
+                    + "\(mapping.table)", fix: "grant INSERT, or write insert: no", statusOfRights)
         }
         let unset = unsetColumns(of: table, mapping)
         guard unset.isEmpty else {
-            return [
-                .failed(
-                    "table", nil,
-                    "an inserted row would lack \(unset.joined(separator: ", ")), which may not be "
-                        + "NULL and has no default",
-                    fix:
-                        "give them values under \(mapping.kind.setting).insert, or write insert: no",
-                    .config)
-            ]
-        }
-        return [
-            .ok(
+            return .failed(
                 "table", nil,
-                "may be read; \(mapping.updatedColumns.count) columns may be changed"
-                    + (mapping.inserts == nil ? "; no row is inserted" : "; rows may be inserted"))
-        ]
+                "an inserted row would lack \(unset.joined(separator: ", ")), which may not be "
+                    + "NULL and has no default",
+                fix: "give them values under \(mapping.kind.setting).insert, or write insert: no",
+                .config)
+        }
+        return .ok(
+            "table", nil,
+            "may be read; \(mapping.updatedColumns.count) columns may be changed"
+                + (mapping.inserts == nil ? "; no row is inserted" : "; rows may be inserted"))
     }
 
     /// The exit status of a run for a missing right: that of a file, or one of a server.

@@ -2,23 +2,20 @@ import FoundationEssentials
 import JSONWebSignature
 import Subscriptions
 
-/// Whether the settings and every job can be read: a mistake in a job would otherwise be found only
-/// by a run.
-enum SettingsChecks {
-    /// - Parameters:
-    ///   - settings: As they were read.
-    ///   - names: The jobs to check, as `trueup run` takes them; empty for every job next to the
-    ///     settings.
+extension Settings {
+    /// Whether every job can be read: a mistake in a job would otherwise be found only by a run.
+    ///
+    /// - Parameter names: The jobs to check, as `trueup run` takes them; empty for every job next to the
+    ///   settings.
     /// - Returns: A finding for the settings, one for the jobs or one for each that cannot be used, and the others.
-    static func all(
-        of settings: Settings, jobs names: [String] = []
+    func diagnoses(
+        withJobs names: [String] = []
     ) -> (diagnoses: [Diagnosis], jobs: [JobSettings]) {
-        let count = settings.apps.count
         let ok = Diagnosis.ok(
-            "settings", nil, "\(settings.file), \(count) \(count == 1 ? "app" : "apps")")
-        let names = names.isEmpty ? JobSettings.names(beside: settings) : names
+            "settings", nil, "\(file), \(apps.count) \(apps.count == 1 ? "app" : "apps")")
+        let names = names.isEmpty ? JobSettings.names(beside: self) : names
         guard !names.isEmpty else {
-            let folder = SettingsPath.resolve("jobs", from: settings.directory)
+            let folder = SettingsPath.resolve("jobs", from: directory)
             let missing = Diagnosis.failed(
                 "jobs", nil, "there are none in \(folder): no run would find its job",
                 fix: "\"trueup init\" writes the usual ones", .config)
@@ -28,7 +25,7 @@ enum SettingsChecks {
         var jobs: [JobSettings] = []
         for name in names {
             do throws(ConfigurationError) {
-                jobs.append(try JobSettings.load(name, beside: settings))
+                jobs.append(try JobSettings.load(name, beside: self))
             } catch {
                 faults.append(.failed("jobs", nil, error))
             }
@@ -38,28 +35,27 @@ enum SettingsChecks {
     }
 }
 
-/// Whether the key that gets sales reports can be used; no call is made with it.
-enum SalesKeyCheck {
-    /// Returns nothing where the settings name no key.
+extension SalesSettings {
+    /// Whether the key that gets sales reports can be used; no call is made with it.
     ///
     /// No run needs the key, so a fault is a warning.
-    static func all(of sales: SalesSettings, environment: [String: String]) -> [Diagnosis] {
-        let missing = sales.missingToFetch
-        guard !missing.contains("key_file") else { return [] }
+    ///
+    /// - Returns: `nil` where the settings name no key.
+    func keyDiagnosis(_ environment: [String: String]) -> Diagnosis? {
+        let missing = missingToFetch
+        guard !missing.contains("key_file") else { return nil }
         guard missing.isEmpty else {
-            return [
-                .warning(
-                    "sales_key", nil,
-                    "app_store_connect lacks \(missing.joined(separator: ", ")), so no report can be "
-                        + "fetched", fix: "add it, as docs/compare.md shows")
-            ]
+            return .warning(
+                "sales_key", nil,
+                "app_store_connect lacks \(missing.joined(separator: ", ")), so no report can be "
+                    + "fetched", fix: "add it, as docs/compare.md shows")
         }
         do {
             _ = try ES256PrivateKey(
-                sales.keySource, concerning: "app_store_connect", environment: environment)
-            return [.ok("sales_key", nil, "\(sales.keyID), \(sales.keySource.place)")]
+                keySource, concerning: "app_store_connect", environment: environment)
+            return .ok("sales_key", nil, "\(keyID), \(keySource.place)")
         } catch {
-            return [.warning("sales_key", nil, error)]
+            return .warning("sales_key", nil, error)
         }
     }
 }

@@ -23,11 +23,13 @@ struct StorageChecks {
         let path = settings.databasePath
         let place = FileSystemFacts.realPath(FileSystemFacts.nearestExisting(path))
         if let network = MountTable.current().networkFileSystem(of: place) {
-            let diagnosis = Diagnosis.failed(
-                "database", nil,
-                "\(path) lies on \(network), where SQLite's WAL mode does not work and data can be "
-                    + "lost", fix: "move it to a local disk and correct store.url", .config)
-            return (diagnosis, nil)
+            return (
+                .failed(
+                    "database", nil,
+                    "\(path) lies on \(network), where SQLite's WAL mode does not work and data can be "
+                        + "lost", fix: "move it to a local disk and correct store.url", .config),
+                nil
+            )
         }
         // Looked for before the database is opened here, as the kernel's rule for such locks asks.
         let foreign = await SQLiteStore.foreignLock(onDatabaseAt: path)
@@ -232,6 +234,7 @@ struct SpaceChecks {
     let now: Timestamp
 
     private struct Disk {
+        let device: UInt64
         let place: String
         let free: UInt64
         /// Whether the database is on it.
@@ -321,27 +324,21 @@ struct SpaceChecks {
     private static let usualPeriods = 6.0
 
     private var disks: [Disk] {
-        var disks: [(device: UInt64, disk: Disk)] = []
-        for (path, isDatabase) in [
-            (settings.databasePath, true), (settings.reportDirectory, false),
+        var disks: [Disk] = []
+        for (path, part) in [
+            (settings.databasePath, \Disk.database), (settings.reportDirectory, \Disk.reports),
         ] {
             let place = FileSystemFacts.nearestExisting(path)
             guard let device = FileSystemFacts.device(of: place),
                 let free = FileSystemFacts.freeBytes(at: place)
             else { continue }
-            let index =
-                disks.firstIndex { $0.device == device }
-                ?? {
-                    disks.append((device, Disk(place: place, free: free)))
-                    return disks.count - 1
-                }()
-            if isDatabase {
-                disks[index].disk.database = true
-            } else {
-                disks[index].disk.reports = true
+            let index = disks.firstIndex { $0.device == device } ?? disks.endIndex
+            if index == disks.endIndex {
+                disks.append(Disk(device: device, place: place, free: free))
             }
+            disks[index][keyPath: part] = true
         }
-        return disks.map(\.disk)
+        return disks
     }
 }
 
@@ -361,26 +358,25 @@ enum FileSystemFacts {
         return overflow ? .max : bytes
     }
 
-    /// Which file system holds it; `nil` where nothing is.
-    static func device(of path: String) -> UInt64? {
+    /// What the kernel says of a path, links followed; `nil` where nothing is, and `errno` tells why.
+    private static func facts(of path: String) -> stat? {
         var facts = stat()
-        return unsafe stat(path, &facts) == 0 ? UInt64(facts.st_dev) : nil
+        return unsafe stat(path, &facts) == 0 ? facts : nil
     }
+
+    /// Which file system holds it; `nil` where nothing is.
+    static func device(of path: String) -> UInt64? { facts(of: path).map { UInt64($0.st_dev) } }
 
     /// Whether two paths name one file, by whatever links; `false` where one of them names none.
     static func isSameFile(_ one: String, _ other: String) -> Bool {
-        var first = stat()
-        var second = stat()
-        guard unsafe stat(one, &first) == 0, unsafe stat(other, &second) == 0 else { return false }
-        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+        guard let number = number(of: one) else { return false }
+        return number == self.number(of: other)
     }
 
-    /// Returns the identity of a folder on this machine, containers included: the numbers of its
-    /// file system and of its inode; `nil` where there is no folder.
-    static func number(of folder: String) -> String? {
-        var facts = stat()
-        guard unsafe stat(folder, &facts) == 0 else { return nil }
-        return "\(facts.st_dev):\(facts.st_ino)"
+    /// Returns the identity of a file or folder on this machine, containers included: the numbers of
+    /// its file system and of its inode; `nil` where there is none.
+    static func number(of path: String) -> String? {
+        facts(of: path).map { "\($0.st_dev):\($0.st_ino)" }
     }
 
     /// The size of the files of one folder; `nil` where there is none.
@@ -389,8 +385,7 @@ enum FileSystemFacts {
             return nil
         }
         return names.reduce(0) { sum, name in
-            var facts = stat()
-            guard unsafe stat(folder + "/" + name, &facts) == 0 else { return sum }
+            guard let facts = facts(of: folder + "/" + name) else { return sum }
             let (total, overflow) = sum.addingReportingOverflow(Int64(facts.st_size))
             return overflow ? .max : total
         }
@@ -398,8 +393,7 @@ enum FileSystemFacts {
 
     /// Returns why files cannot be made in a folder; `nil` when they can.
     static func obstacle(toFilesIn folder: String) -> String? {
-        var facts = stat()
-        guard unsafe stat(folder, &facts) == 0 else { return SettingsFile.reason(errno) }
+        guard let facts = facts(of: folder) else { return SettingsFile.reason(errno) }
         guard facts.st_mode & S_IFMT == S_IFDIR else { return SettingsFile.reason(ENOTDIR) }
         return unsafe access(folder, W_OK | X_OK) == 0 ? nil : SettingsFile.reason(errno)
     }
@@ -418,8 +412,7 @@ enum FileSystemFacts {
 
     /// Whether something other than a file is there.
     static func isNoFile(_ path: String) -> Bool {
-        var facts = stat()
-        return unsafe stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFREG
+        facts(of: path).map { $0.st_mode & S_IFMT != S_IFREG } ?? false
     }
 
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
