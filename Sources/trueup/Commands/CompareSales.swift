@@ -25,7 +25,7 @@ extension Compare {
         let zone = timeZone ?? settings.sales.zone
         let earlier = CompareReport.earlierDays(in: directory)
         var files = self.files
-        var fetched = SalesFetch.Result()
+        var fetched: SalesFetch.Fetched = ([], [])
         if fetch {
             let days = SalesFetch.days(
                 at: header.started, in: zone, compared: Set(earlier.map(\.day)))

@@ -16,7 +16,8 @@ struct AppConnection {
     private let roots: TrustedRoots
     private let key: ES256PrivateKey
     private let transport: CurlTransport
-    private let revocation: RevocationConnection?
+    /// How revocations are learned of, by OCSP; `nil` where the settings do not ask for it.
+    private let revocation: (mode: RevocationMode, transport: CurlTransport)?
 
     /// - Parameters:
     ///   - app: the settings.
@@ -27,7 +28,7 @@ struct AppConnection {
         roots = try AppTrust.roots(of: app)
         key = try Self.key(of: app, environment: environment)
         transport = try Self.transport(for: app)
-        revocation = try RevocationConnection(app)
+        revocation = try Self.revocation(of: app)
     }
 
     /// - Parameters:
@@ -107,19 +108,51 @@ struct AppConnection {
                 app: app.identity, appAppleID: app.appAppleID,
                 verifier: try JWSVerifier(
                     roots: roots, markers: AppleCertificates.markers,
-                    revocation: revocation?.check(keeping: revocationAnswers, now: now),
-                    now: now)))
+                    revocation: revocation.map { mode, transport in
+                        RevocationCheck(
+                            mode: mode, responder: OCSPOverHTTP(transport: transport),
+                            cache: revocationAnswers, now: now)
+                    }, now: now)))
     }
 
     func shutdown() async {
         await transport.shutdown()
-        await revocation?.shutdown()
+        await revocation?.transport.shutdown()
     }
 
     /// - Throws: 78 for a CA file or proxy that cannot be used.
     static func transport(for app: AppSettings) throws -> CurlTransport {
         try CurlTransport(
             caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
+    }
+
+    /// How the app's verifier learns of revocations: by OCSP, over a transport of its own.
+    ///
+    /// OCSP goes over plain HTTP to hosts that certificates name, so it shares nothing with the calls
+    /// to Apple: no key, no token, no connection, no TLS root of the settings.
+    ///
+    /// - Throws: 78 for a proxy that cannot be used.
+    private static func revocation(
+        of app: AppSettings
+    ) throws -> (mode: RevocationMode, transport: CurlTransport)? {
+        let mode: RevocationMode
+        switch app.revocation {
+        case .off: return nil
+        case .soft: mode = .soft
+        case .hard: mode = .hard
+        }
+        let transport = try CurlTransport(
+            caFile: nil, proxy: app.proxy, concerning: app.identity.bundleID
+        ) { limits in
+            limits.connectTimeoutMilliseconds = 3_000
+            limits.totalTimeoutMilliseconds = 5_000
+            limits.bodyLimitBytes = RevocationLimits.answerBytes
+            limits.headLimitBytes = 16_384
+            // The address is in a certificate: Apple's never leads to this machine, a rehearsal's
+            // always does.
+            limits.reach = app.trustedRoots == [.apple] ? .plainElsewhere : .plain
+        }
+        return (mode, transport)
     }
 
     /// - Throws: 77 or 78 for a key that may not or cannot be used.
@@ -232,63 +265,6 @@ struct AppTrust {
         }
         return "-----BEGIN CERTIFICATE-----\n" + lines.map { String($0) + "\n" }.joined()
             + "-----END CERTIFICATE-----\n"
-    }
-}
-
-/// How one app's verifier learns of revocations: by OCSP, over a transport of its own.
-///
-/// OCSP goes over plain HTTP to hosts that certificates name, so it shares nothing with the calls
-/// to Apple: no key, no token, no connection, no TLS root of the settings.
-struct RevocationConnection {
-    private let mode: RevocationMode
-    private let transport: CurlTransport
-
-    private static let connectTimeoutMilliseconds = 3_000
-    private static let totalTimeoutMilliseconds = 5_000
-    private static let headLimitBytes = 16_384
-
-    /// `nil` where the app's settings do not ask for it.
-    ///
-    /// - Parameter app: the settings; the proxy is theirs.
-    /// - Throws: 78 for a proxy that cannot be used.
-    init?(_ app: AppSettings) throws {
-        switch app.revocation {
-        case .off: return nil
-        case .soft: mode = .soft
-        case .hard: mode = .hard
-        }
-        var settings = CurlTransport.Settings()
-        settings.userAgent = "trueup/" + ToolVersion.current
-        settings.connectTimeoutMilliseconds = Self.connectTimeoutMilliseconds
-        settings.totalTimeoutMilliseconds = Self.totalTimeoutMilliseconds
-        settings.bodyLimitBytes = RevocationLimits.answerBytes
-        settings.headLimitBytes = Self.headLimitBytes
-        // The address is in a certificate: Apple's never leads to this machine, a rehearsal's
-        // always does.
-        settings.reach = app.trustedRoots == [.apple] ? .plainElsewhere : .plain
-        do throws(HTTPTransportError) {
-            settings.proxy = try app.proxy.map { proxy throws(HTTPTransportError) in
-                try ProxyURL(proxy)
-            }
-            transport = try CurlTransport(settings)
-        } catch {
-            throw CommandFailure(.config, "\(app.identity.bundleID): \(error)")
-        }
-    }
-
-    /// - Parameters:
-    ///   - answers: what earlier runs learned.
-    ///   - now: the wall clock in UNIX milliseconds.
-    /// - Returns: what the verifier of signatures asks.
-    func check(
-        keeping answers: any OCSPResponseCache, now: @escaping @Sendable () -> Int64
-    ) -> RevocationCheck {
-        RevocationCheck(
-            mode: mode, responder: OCSPOverHTTP(transport: transport), cache: answers, now: now)
-    }
-
-    func shutdown() async {
-        await transport.shutdown()
     }
 }
 

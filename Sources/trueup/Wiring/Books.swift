@@ -159,14 +159,7 @@ struct Books {
     /// Says every third of a holder's life that this one is there, until the task is cancelled.
     func renewUntilCancelled() async {
         guard let server else { return }
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: .milliseconds(LeaseFence.lifetimeMilliseconds / 3))
-            } catch {
-                return
-            }
-            _ = try? await onBackgroundThread { try server.claim() }
-        }
+        await LeaseFence.renewUntilCancelled { try server.claim() }
     }
 
     /// Lets other machines write the books on a server; for the holder of the lock of the copy.

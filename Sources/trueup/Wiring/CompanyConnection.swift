@@ -142,7 +142,9 @@ struct CompanyStart {
     private(set) var link: CompanyLink?
     /// `nil` where there is nothing to share.
     private(set) var workers: WorkerLeases?
-    private(set) var calls = WorkerCalls()
+    /// The calls that all workers on the company's database share, `nil` where no other process shares
+    /// the quota through one; and the remark of the report where that is so although there is one.
+    private(set) var calls: (shared: SharedCalls?, remark: String?) = (nil, nil)
     /// Where all workers see the run; `nil` where no other process would look.
     private(set) var register: WorkerRuns?
     /// The reason why the run cannot begin: it is reported as one that ends with this.
@@ -167,11 +169,31 @@ struct CompanyStart {
             return
         }
         do throws(StoreError) {
-            calls = try WorkerCalls(for: run)
+            calls = try Self.calls(for: run)
             register = try WorkerRuns.open(for: run, over: session)
         } catch {
             obstacle = error
         }
+    }
+
+    /// - Throws: `StoreError` where the table cannot be made or the server not reached.
+    private static func calls(
+        for run: PreparedRun
+    ) throws(StoreError) -> (shared: SharedCalls?, remark: String?) {
+        guard !run.askedApps.isEmpty,
+            let (calls, lacking) = try SharedDatabase.calls(of: run.settings.company)
+        else { return (nil, nil) }
+        if run.job.mode == .apply {
+            try calls.prepare()
+        } else if try !calls.mayBeUsed() {
+            // A run that only looks makes nothing in a company's database.
+            return (
+                nil,
+                "The calls of this check are counted in its own database alone: \(lacking) that it may "
+                    + "write. The first job that writes makes them."
+            )
+        }
+        return (calls, nil)
     }
 }
 

@@ -127,16 +127,15 @@ struct Restoration {
                     lostHash: found.lostHash))
         }
         let head = try store.ledgerHead()
-        let shown = try store.ledgerEntry(withHash: reported.head)
-        if shown == nil {
+        if let shown = try store.ledgerEntry(withHash: reported.head) {
+            try refuseUnreported(head.number, after: shown, lost, store)
+        } else {
             let kept = try lastShared(reported, store, upTo: head.number)
             lost.append(
                 LedgerBreak(
                     keptEntry: kept.number, keptHash: kept.hash, lostEntry: reported.number,
                     lostHash: reported.head))
             try refuseUnreported(head.number, after: kept.number, lost, store)
-        } else if let shown {
-            try refuseUnreported(head.number, after: shown, lost, store)
         }
         return lost
     }
@@ -227,13 +226,10 @@ extension SQLiteRunRecord: RunRecord {}
 /// has published its own report, that one is the newest.
 struct EarlierReports {
     /// The reports that the folder lacks.
-    struct Missing {
-        /// SHA-256 of the newest missing report's manifest, on which the chain continues; `nil`
-        /// where it was published elsewhere and older ones are here.
-        var manifest: String?
-        /// The notice of a run about it.
-        var notice: String
-    }
+    ///
+    /// `manifest` is SHA-256 of the newest missing report's manifest, on which the chain continues;
+    /// `nil` where it was published elsewhere and older ones are here. `notice` is that of a run.
+    typealias Missing = (manifest: String?, notice: String)
 
     /// How many of the newest runs are checked: those that were killed before their report was
     /// published have noted none.
@@ -273,9 +269,9 @@ struct EarlierReports {
             "The database has published the report of run \(runID), which the report folder "
             + "\(directory) does not have. \(place). "
         guard let newest else {
-            return Missing(
-                manifest: manifest,
-                notice: missing
+            return (
+                manifest,
+                missing
                     + "The folder has no report at all, so the chain of reports begins again with this "
                     + "run, after the missing ones. \"trueup verify\" says that older reports were "
                     + "removed, and cannot show what they corrected. Put the missing reports back next "
@@ -283,20 +279,22 @@ struct EarlierReports {
             )
         }
         guard known == directory else {
-            return Missing(
-                manifest: nil,
-                notice: missing
+            return (
+                nil,
+                missing
                     + "The chain of reports continues from the newest one in this folder, of run "
                     + "\(newest), as if there had been none between. If a missing report shows "
                     + "corrections, \"trueup verify\" reports the gap in the ledger as tampering. Keep "
-                    + "the missing reports where they are.")
+                    + "the missing reports where they are."
+            )
         }
-        return Missing(
-            manifest: manifest,
-            notice: missing
+        return (
+            manifest,
+            missing
                 + "Its newest report is of run \(newest). The chain of reports continues after the missing "
                 + "ones, and \"trueup verify\" reports the gap as tampering until they are here again. "
-                + "Put them back next to the others (\(DocumentationPage.backup)).")
+                + "Put them back next to the others (\(DocumentationPage.backup))."
+        )
     }
 
     /// When a run began, as its id says.

@@ -98,48 +98,47 @@ final class RunControl: Sendable {
     }
 
     private func logEnd(of pause: RunOrders.Pause) {
-        logger.notice(
-            "pause.ended", metadata: ["by": "\(pause.by)", "since": "\(pause.since.rfc3339)"])
+        logger.notice("pause.ended", metadata: pause.metadata)
     }
 
     private func logEnd(of throttle: RunOrders.Throttle) {
-        logger.notice(
-            "throttle.ended",
-            metadata: [
-                "by": "\(throttle.by)", "since": "\(throttle.since.rfc3339)",
-                "requests_per_second": "\(throttle.requestsPerSecond)",
-            ])
+        logger.notice("throttle.ended", metadata: throttle.metadata)
     }
 
     private func tell(_ pause: RunOrders.Pause?, after before: RunOrders.Pause?) {
         if let before { logEnd(of: before) }
         guard let pause else { return terminal.say("the run continues") }
-        logger.notice(
-            "pause.begun", metadata: ["by": "\(pause.by)", "since": "\(pause.since.rfc3339)"])
+        logger.notice("pause.begun", metadata: pause.metadata)
         terminal.say("\(pause.sentence). To continue it: \(resumption)")
     }
 
     private func tell(_ throttle: RunOrders.Throttle?, after before: RunOrders.Throttle?) {
         if let before { logEnd(of: before) }
         guard let throttle else { return terminal.say("no longer throttled") }
-        logger.notice(
-            "throttle.begun",
-            metadata: [
-                "by": "\(throttle.by)", "since": "\(throttle.since.rfc3339)",
-                "requests_per_second": "\(throttle.requestsPerSecond)",
-            ])
+        logger.notice("throttle.begun", metadata: throttle.metadata)
         terminal.say(throttle.sentence)
     }
 }
 
 extension RunOrders.Pause {
     package var sentence: String { "paused since \(since.rfc3339) by \(PlainText.of(by))" }
+
+    fileprivate var metadata: Logger.Metadata {
+        ["by": "\(by)", "since": "\(since.rfc3339)"]
+    }
 }
 
 extension RunOrders.Throttle {
     package var sentence: String {
         "throttled to \(requestsPerSecond) requests a second since \(since.rfc3339) by "
             + PlainText.of(by)
+    }
+
+    fileprivate var metadata: Logger.Metadata {
+        [
+            "by": "\(by)", "since": "\(since.rfc3339)",
+            "requests_per_second": "\(requestsPerSecond)",
+        ]
     }
 }
 

@@ -137,7 +137,7 @@ final class RunHooks: Sendable {
         case .signalled(let number): "was ended by signal \(number)"
         case .timedOut where stop.signal != nil: "was stopped after a signal to the run"
         case .timedOut:
-            "took longer than \(DurationText.text(ofMilliseconds: timeout.wholeMilliseconds)) "
+            "took longer than \(DurationText.text(ofMilliseconds: Int64(timeout / .milliseconds(1)))) "
                 + "(hooks.timeout) and was stopped"
         case .notStarted(let reason): "could not be started: \(reason)"
         }
@@ -150,8 +150,4 @@ final class RunHooks: Sendable {
             .first { !$0.isEmpty }
             .map { PlainText.of(String($0.prefix(300))) }
     }
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 { Int64(self / .milliseconds(1)) }
 }

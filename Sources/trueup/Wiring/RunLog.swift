@@ -14,10 +14,7 @@ package struct RunLog: LogHandler {
     private let echo: Echo?
 
     /// Shows log lines to the person at the terminal (`--verbose`).
-    package struct Echo: Sendable {
-        let format: LogFormat
-        let write: @Sendable (String) -> Void
-    }
+    package typealias Echo = (format: LogFormat, write: @Sendable (String) -> Void)
 
     /// An append-only file; the caller that opens it closes it.
     package final class Sink: Sendable {

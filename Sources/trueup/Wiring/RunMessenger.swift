@@ -45,7 +45,8 @@ struct RunMessenger {
     /// - Returns: Who could not be told, in sentences.
     func send(_ message: RunMessage, isWell: Bool) async -> [String] {
         guard isSent(isWell: isWell) else { return [] }
-        let (now, mailer) = (invocation.now(), self.mailer)
+        let (now, environment) = (invocation.now(), invocation.environment)
+        let (settings, program) = (settings, mailProgram)
         var problems = keptFromRehearsal
         var post: Post?
         do {
@@ -55,7 +56,7 @@ struct RunMessenger {
                 "The message about this run was not posted: \(ErrorReport(error).message)")
         }
         async let posted = Self.send(message, by: post, at: now)
-        async let mailed = Self.send(message, by: mailer, at: now)
+        async let mailed = Self.send(message, by: program, environment, settings, at: now)
         problems += [await posted, await mailed].compactMap(\.self)
         return problems
     }
@@ -65,14 +66,14 @@ struct RunMessenger {
     /// - Throws: 77 or 78, with what to do.
     func check() throws {
         _ = try post()
-        guard let mailer else { return }
-        try ProgramFile.check(mailer.program, key: "message.sendmail")
+        guard let mailProgram else { return }
+        try FileSystemFacts.refuseWhatCannotRun(mailProgram, key: "message.sendmail")
     }
 
     /// The receivers in a few words.
     var description: String {
         let url = (try? post()).flatMap { $0?.url.description }
-        let receivers = [url, mailer.map { "mail to \($0.recipients.count) by \($0.program)" }]
+        let receivers = [url, mailProgram.map { "mail to \(settings.recipients.count) by \($0)" }]
             .compactMap(\.self)
         return receivers.isEmpty ? "no receiver" : receivers.joined(separator: ", ")
     }
@@ -87,7 +88,7 @@ struct RunMessenger {
                     + "machine, so this is a rehearsal: it calls only a webhook on this machine."
             )
         }
-        if !settings.recipients.isEmpty, mailer == nil {
+        if !settings.recipients.isEmpty, mailProgram == nil {
             sentences.append(
                 "The message about this run was not mailed. An app uses a server on this machine, so "
                     + "this is a rehearsal: it sends mail only by a program that message.sendmail names."
@@ -98,10 +99,7 @@ struct RunMessenger {
 
     // MARK: The webhook
 
-    private struct Post: Sendable {
-        let url: WebhookURL
-        let signature: WebhookSignature?
-    }
+    private typealias Post = (url: WebhookURL, signature: WebhookSignature?)
 
     /// `nil` where none is configured.
     private func url() throws(ConfigurationError) -> WebhookURL? {
@@ -121,7 +119,7 @@ struct RunMessenger {
         let signature = try settings.secret.map { source throws(ConfigurationError) in
             try source.signature(ofSection: "message", invocation.environment)
         }
-        return Post(url: url, signature: signature)
+        return (url, signature)
     }
 
     private static func send(
@@ -141,12 +139,7 @@ struct RunMessenger {
                     signature.header(for: body, unixSeconds: now.unixMilliseconds / 1000)
                 ))
         }
-        var options = CurlTransport.Settings()
-        options.userAgent = "trueup/" + ToolVersion.current
-        options.totalTimeoutMilliseconds = Int(limit / .milliseconds(1))
-        options.connectTimeoutMilliseconds = options.totalTimeoutMilliseconds
-        options.bodyLimitBytes = 1 << 20
-        guard let transport = try? CurlTransport(options) else {
+        guard let transport = try? CurlTransport(toReceiverWithin: limit) else {
             return failed + "no connection could be prepared"
         }
         var problem: String?
@@ -162,35 +155,79 @@ struct RunMessenger {
 
     // MARK: The mail
 
-    private struct Mailer: Sendable {
-        let program: String
-        let sender: String
-        let recipients: [String]
-        let environment: [String: String]
-    }
-
-    /// `nil` where no address gets mail, or a rehearsal would send it by the usual way.
-    private var mailer: Mailer? {
-        guard !settings.recipients.isEmpty, settings.sendmail != nil || !isRehearsal else {
-            return nil
-        }
-        return Mailer(
-            program: settings.sendmail ?? MessageSettings.usualSendmail, sender: settings.sender,
-            recipients: settings.recipients, environment: invocation.environment)
+    /// The program that mails; `nil` where no address gets mail, or a rehearsal would send it by the
+    /// usual way.
+    private var mailProgram: String? {
+        guard !settings.recipients.isEmpty else { return nil }
+        return settings.sendmail ?? (isRehearsal ? nil : MessageSettings.usualSendmail)
     }
 
     private static func send(
-        _ message: RunMessage, by mailer: Mailer?, at now: Timestamp
+        _ message: RunMessage, by program: String?, _ environment: [String: String],
+        _ settings: MessageSettings, at now: Timestamp
     ) async -> String? {
-        guard let mailer else { return nil }
-        let sendmail = Sendmail(
-            path: mailer.program, environment: mailer.environment, timeout: limit)
+        guard let program else { return nil }
+        let sendmail = Sendmail(path: program, environment: environment, timeout: limit)
         let problem = await sendmail.send(
             Mail(
-                sender: mailer.sender, recipients: mailer.recipients, subject: message.subject,
-                text: message.text, date: now))
-        return problem.map {
-            "The message about this run was not mailed by \(mailer.program): \($0)"
+                sender: settings.sender, recipients: settings.recipients,
+                subject: message.subject, text: message.text, date: now))
+        return problem.map { "The message about this run was not mailed by \(program): \($0)" }
+    }
+}
+
+extension CurlTransport {
+    /// For a receiver of whose answer only the status is read.
+    fileprivate convenience init(toReceiverWithin limit: Duration) throws(CommandFailure) {
+        try self.init(caFile: nil, proxy: nil, concerning: "message") { limits in
+            limits.totalTimeoutMilliseconds = Int(limit / .milliseconds(1))
+            limits.connectTimeoutMilliseconds = limits.totalTimeoutMilliseconds
+            limits.bodyLimitBytes = 1 << 20
+        }
+    }
+}
+
+extension RunSession {
+    /// Returns the message to people about the run, also where it left no report.
+    func message(
+        of ending: Result<FinishedReport, any Error>, writtenIn ledger: SQLiteStore?
+    ) -> RunMessage {
+        switch ending {
+        case .success(let report):
+            return RunMessage(
+                report.summary, reportPath: FileSystemFacts.realPath(report.path),
+                link: run.settings.message.link)
+        case .failure(let error):
+            let report = ErrorReport(error)
+            return RunMessage(
+                ofJob: run.header.job, on: run.header.host, endedWith: report.status,
+                reason: report.message,
+                apps: run.isWholeRun ? run.header.appsAlone : [],
+                unfinished: ledger.map(unfinished),
+                nextCommand: common.command("doctor"))
+        }
+    }
+
+    /// The account of a run that may have written to rows, and leaves no report.
+    ///
+    /// A correction in a table of the company's own may be committed there before the ledger has
+    /// it, so their number is not known then.
+    private func unfinished(ledger: SQLiteStore) -> RunMessage.Unfinished {
+        let runID = run.header.runID
+        let isOwnTable = run.settings.company.table != nil
+        return RunMessage.Unfinished(
+            header: run.header,
+            corrections: isOwnTable ? nil : try? ledger.corrections(writtenByRun: runID),
+            inspection: common.command("undo", runID))
+    }
+
+    /// Tells people of a whole run, of all apps or of a worker's; a person who starts another run
+    /// sees how it ends.
+    func send(_ message: RunMessage) async {
+        guard run.isWholeRun else { return }
+        let messenger = RunMessenger(run.settings, in: invocation)
+        for problem in await messenger.send(message, isWell: run.isWell(message.status)) {
+            warn(problem)
         }
     }
 }
@@ -214,7 +251,7 @@ struct EventNotifier {
         let timeout = Duration.milliseconds(settings.timeoutMilliseconds)
         switch settings.destination {
         case .command(let words):
-            try ProgramFile.check(words[0], key: "tell.command")
+            try FileSystemFacts.refuseWhatCannotRun(words[0], key: "tell.command")
             transport = nil
             destination = CommandDestination(
                 arguments: words, environment: invocation.environment, timeout: timeout,
@@ -226,7 +263,15 @@ struct EventNotifier {
                 })
         case .url(let url, let source):
             let signature = try source.signature(ofSection: "tell", invocation.environment)
-            let transport = try Self.transport(for: settings)
+            let transport = try CurlTransport(
+                caFile: settings.caFile, proxy: nil, concerning: "tell"
+            ) { limits in
+                limits.totalTimeoutMilliseconds = Int(settings.timeoutMilliseconds)
+                limits.connectTimeoutMilliseconds = min(
+                    limits.connectTimeoutMilliseconds, limits.totalTimeoutMilliseconds)
+                // What a receiver answers is not read, beyond its status.
+                limits.bodyLimitBytes = 1 << 20
+            }
             self.transport = transport
             destination = WebhookDestination(
                 url: url.text, signature: signature, transport: transport, timeout: timeout,
@@ -271,34 +316,19 @@ struct EventNotifier {
     func shutdown() async {
         await transport?.shutdown()
     }
-
-    private static func transport(for settings: NotifySettings) throws -> CurlTransport {
-        var transport = CurlTransport.Settings()
-        transport.userAgent = "trueup/" + ToolVersion.current
-        transport.caFile = settings.caFile
-        transport.totalTimeoutMilliseconds = Int(settings.timeoutMilliseconds)
-        transport.connectTimeoutMilliseconds = min(
-            transport.connectTimeoutMilliseconds, transport.totalTimeoutMilliseconds)
-        // What a receiver answers is not read, beyond its status.
-        transport.bodyLimitBytes = 1 << 20
-        do throws(HTTPTransportError) {
-            return try CurlTransport(transport)
-        } catch {
-            throw CommandFailure(.config, "tell: \(error)")
-        }
-    }
 }
 
-/// A program of the company's, before it is run.
-enum ProgramFile {
-    /// Refuses what cannot be run.
+extension FileSystemFacts {
+    /// Refuses a program of the company's that cannot be run.
     ///
     /// - Parameters:
     ///   - path: The program.
     ///   - key: The setting that names it.
     /// - Throws: 78 with what to do.
-    static func check(_ path: String, key: String) throws(ConfigurationError) {
-        if FileSystemFacts.isNoFile(path) {
+    fileprivate static func refuseWhatCannotRun(
+        _ path: String, key: String
+    ) throws(ConfigurationError) {
+        if isNoFile(path) {
             throw ConfigurationError(
                 file: path, key: key, problem: "is not a program's file",
                 suggestion: "name the program itself")
@@ -327,7 +357,7 @@ struct RunPings: Sendable {
     private let started: Task<String?, Never>?
 
     /// How long a call may take; the last one is the most that the end of a run is delayed.
-    private static let limitMilliseconds = 5_000
+    private static let limit = Duration.seconds(5)
 
     /// Says that a run has begun.
     ///
@@ -345,12 +375,7 @@ struct RunPings: Sendable {
             started = nil
             return
         }
-        var options = CurlTransport.Settings()
-        options.userAgent = "trueup/" + ToolVersion.current
-        options.totalTimeoutMilliseconds = Self.limitMilliseconds
-        options.connectTimeoutMilliseconds = Self.limitMilliseconds
-        options.bodyLimitBytes = 1 << 20
-        let transport = try? CurlTransport(options)
+        let transport = try? CurlTransport(toReceiverWithin: Self.limit)
         self.transport = transport
         started = settings.start.map { [job, apps] url in
             Task { await Self.call(url, of: job, for: apps, over: transport) }

@@ -21,9 +21,10 @@ struct RunSession {
     /// - Throws: What kept it from beginning, or its report from being written.
     func perform() async throws -> ExitStatus {
         var connections: [AppConnection] = []
-        var notifier = Notifier()
+        var notifier: Notifier = (nil, nil)
         let pings = RunPings(of: run)
-        let begun = BegunRun()
+        // Where the ledger of the run is, once it may write corrections.
+        var ledger: SQLiteStore?
         let stop = StopRequest()
         let ending: Result<FinishedReport, any Error>
         var shown: Result<Void, any Error> = .success(())
@@ -33,7 +34,7 @@ struct RunSession {
             }
             notifier = self.notifier()
             let report: FinishedReport
-            (report, shown) = try await perform(over: connections, notifier, begun, until: stop)
+            (report, shown) = try await perform(over: connections, notifier, &ledger, until: stop)
             ending = .success(report)
         } catch StoreError.stopped(let words) {
             ending = .failure(CommandFailure(stop.exitStatus, words))
@@ -42,7 +43,7 @@ struct RunSession {
         }
         for connection in connections { await connection.shutdown() }
         await notifier.events?.shutdown()
-        let message = message(of: ending, begun)
+        let message = message(of: ending, writtenIn: ledger)
         for problem in await pings.end(isWell: run.isWell(message.status)) { warn(problem) }
         await send(message)
         _ = try ending.get()
@@ -51,7 +52,7 @@ struct RunSession {
     }
 
     private func perform(
-        over connections: [AppConnection], _ notifier: Notifier, _ begun: BegunRun,
+        over connections: [AppConnection], _ notifier: Notifier, _ ledger: inout SQLiteStore?,
         until stop: StopRequest
     ) async throws -> (FinishedReport, shown: Result<Void, any Error>) {
         let settings = run.settings
@@ -161,7 +162,7 @@ struct RunSession {
             reviewPlan: review(by: hooks, in: store, database, draft: folder.draftPath))
         try await store.reportIsAwaited(ofRun: runID)
         await noteBeginning(in: start.register)
-        begun.begins(in: store)
+        ledger = store
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
         terminal.clear()
@@ -271,9 +272,7 @@ struct RunSession {
     }
 
     private func logger(writingTo sink: RunLog.Sink) -> Logger {
-        let echo =
-            common.verbose
-            ? RunLog.Echo(format: common.logFormat, write: writeToStandardError) : nil
+        let echo: RunLog.Echo? = common.verbose ? (common.logFormat, writeToStandardError) : nil
         let logger = Logger(label: "trueup") { [clock = run.clock] _ in
             RunLog(sink: sink, now: clock.now, echo: echo)
         }
@@ -456,36 +455,6 @@ extension RunSession {
         await leaveMetrics(of: summary, waits: waits, store: store, and: calls)
     }
 
-    /// Returns the message to people about the run, also where it left no report.
-    func message(of ending: Result<FinishedReport, any Error>, _ begun: BegunRun) -> RunMessage {
-        switch ending {
-        case .success(let report):
-            return RunMessage(
-                report.summary, reportPath: FileSystemFacts.realPath(report.path),
-                link: run.settings.message.link)
-        case .failure(let error):
-            let report = ErrorReport(error)
-            return RunMessage(
-                ofJob: run.header.job, on: run.header.host, endedWith: report.status,
-                reason: report.message,
-                apps: run.isWholeRun ? run.header.appsAlone : [],
-                unfinished: begun.account(
-                    of: run.header, inOwnTable: run.settings.company.table != nil,
-                    shownBy: common.command("undo", run.header.runID)),
-                nextCommand: common.command("doctor"))
-        }
-    }
-
-    /// Tells people of a whole run, of all apps or of a worker's; a person who starts another run
-    /// sees how it ends.
-    func send(_ message: RunMessage) async {
-        guard run.isWholeRun else { return }
-        let messenger = RunMessenger(run.settings, in: invocation)
-        for problem in await messenger.send(message, isWell: run.isWell(message.status)) {
-            warn(problem)
-        }
-    }
-
     private func standing(
         after summary: RunSummary, waits: WaitingTime, in store: SQLiteStore,
         and calls: SharedCalls?
@@ -550,13 +519,10 @@ extension RunSession {
 ///
 /// None of it fails the run: an event that was not delivered waits for the next one.
 extension RunSession {
-    /// The notifier of this run, or why there is none.
-    struct Notifier {
-        /// `nil` for a check, which has nothing to say, and where no receiver is configured.
-        var events: EventNotifier?
-        /// The obstacle that keeps the run from notifying, with what to do.
-        var obstacle: String?
-    }
+    /// The notifier of this run, and the obstacle that keeps it from notifying, with what to do.
+    ///
+    /// Neither is there for a check, which has nothing to say, and where no receiver is configured.
+    typealias Notifier = (events: EventNotifier?, obstacle: String?)
 
     /// How corrections are named as events; `nil` when no events are sent.
     var eventNaming: EventNaming? {
@@ -565,15 +531,20 @@ extension RunSession {
     }
 
     func notifier() -> Notifier {
-        guard run.job.mode == .apply, let settings = run.settings.notify else { return Notifier() }
+        guard run.job.mode == .apply, let settings = run.settings.notify else {
+            return (nil, nil)
+        }
         do {
-            return Notifier(
-                events: try EventNotifier(settings, isVerbose: common.verbose, in: invocation))
+            return (
+                try EventNotifier(settings, isVerbose: common.verbose, in: invocation), nil
+            )
         } catch {
-            return Notifier(
-                obstacle: "The events of this run's corrections are not delivered: "
+            return (
+                nil,
+                "The events of this run's corrections are not delivered: "
                     + "\(ErrorReport(error).message). They stay in the queue. Fix the cause, then run "
-                    + "\"trueup tell\".")
+                    + "\"trueup tell\"."
+            )
         }
     }
 

@@ -23,10 +23,7 @@ package struct SalesFetch {
     private static let totalTimeoutMilliseconds = 600_000
 
     /// The files to compare, and what to say about them.
-    struct Result {
-        var files: [String] = []
-        var notes: [String] = []
-    }
+    typealias Fetched = (files: [String], notes: [String])
 
     /// The days that are compared: yesterday's, and those before it that no earlier comparison has.
     ///
@@ -49,7 +46,7 @@ package struct SalesFetch {
     /// Gets the reports of some days.
     ///
     /// - Throws: 69, 73, 74, 76, 77 or 78; reports that were complete before stay.
-    func perform(_ days: [Int64]) async throws -> Result {
+    func perform(_ days: [Int64]) async throws -> Fetched {
         let sales = settings.sales
         let missing = sales.missingToFetch
         guard missing.isEmpty else {
@@ -81,7 +78,7 @@ package struct SalesFetch {
                     "App Store Connect: \(wait.sentence)", for: "App Store Connect (\(wait.name))",
                     until: wait.until)
             })
-        let result: Swift.Result<Result, any Error>
+        let result: Result<Fetched, any Error>
         do {
             result = .success(try await get(days, by: &requests))
         } catch {
@@ -94,9 +91,9 @@ package struct SalesFetch {
 
     private func get(
         _ days: [Int64], by requests: inout SalesReportRequests
-    ) async throws -> Result {
+    ) async throws -> Fetched {
         let folder = settings.reportDirectory + "/" + Self.folderName
-        var result = Result()
+        var result: Fetched = ([], [])
         var fetched = 0
         for day in days {
             for report in SalesReport.allCases {

@@ -83,12 +83,7 @@ struct NotedQuota: QuotaBook {
 /// Reads what all processes on a database have used of the hour that ends now, and, where several
 /// workers share the quota, all of them.
 struct HourlyUse: Sendable {
-    private struct Account: Sendable {
-        let account: QuotaAccount
-        let limit: Int
-    }
-
-    private let accounts: [Account]
+    private let accounts: [(account: QuotaAccount, limit: Int)]
     private let store: SQLiteStore
     private let shared: SharedCalls?
     private let now: @Sendable () -> Timestamp
@@ -107,9 +102,10 @@ struct HourlyUse: Sendable {
         accounts = apps.flatMap { app in
             let rates = rates(app)
             return Endpoint.allCases.map { endpoint in
-                Account(
-                    account: QuotaAccount(app: app.identity, endpoint: endpoint.rawValue),
-                    limit: rates.perHour(of: endpoint))
+                (
+                    QuotaAccount(app: app.identity, endpoint: endpoint.rawValue),
+                    rates.perHour(of: endpoint)
+                )
             }
         }
         self.store = store
@@ -123,15 +119,14 @@ struct HourlyUse: Sendable {
     ///   not told as the whole.
     func read() async throws -> [LiveRun.QuotaUse] {
         var use: [LiveRun.QuotaUse] = []
-        for account in accounts {
+        for (account, limit) in accounts {
             // The few calls of commands that may not write there are in this worker's books alone.
-            let own = try await store.bookedCalls(of: account.account, at: now())
-            let calls = max(own, try await sharedCalls(of: account.account))
+            let own = try await store.bookedCalls(of: account, at: now())
+            let calls = max(own, try await sharedCalls(of: account))
             guard calls > 0 else { continue }
             use.append(
                 LiveRun.QuotaUse(
-                    app: account.account.app, endpoint: account.account.endpoint, calls: calls,
-                    limit: account.limit))
+                    app: account.app, endpoint: account.endpoint, calls: calls, limit: limit))
         }
         return use
     }
@@ -144,12 +139,7 @@ struct HourlyUse: Sendable {
 
 /// The busiest hour of each endpoint while a run is active, by all processes on the database.
 package final class QuotaPeaks: Sendable {
-    private struct Account: Hashable {
-        let app: AppIdentity
-        let endpoint: Endpoint
-    }
-
-    private let calls = Mutex<[Account: Int]>([:])
+    private let calls = Mutex<[AppIdentity: [Endpoint: Int]]>([:])
 
     package init() {}
 
@@ -158,8 +148,10 @@ package final class QuotaPeaks: Sendable {
     ///   - endpoint: Where the calls go.
     ///   - app: Whose quota they are of.
     package func note(_ grant: QuotaGrant, of endpoint: Endpoint, about app: AppIdentity) {
-        let account = Account(app: app, endpoint: endpoint)
-        calls.withLock { $0[account] = max($0[account] ?? 0, grant.usedOfHour) }
+        calls.withLock { calls in
+            let before = calls[app]?[endpoint] ?? 0
+            calls[app, default: [:]][endpoint] = max(before, grant.usedOfHour)
+        }
     }
 
     /// Returns the recorded calls, compared with Apple's documented limits.
@@ -167,12 +159,13 @@ package final class QuotaPeaks: Sendable {
     /// - Parameter waits: How long the run had to wait before asking, by reason.
     /// - Returns: The peaks by app and endpoint, with the waits.
     package func effort(waiting waits: [String: Int64]) -> CallEffort {
-        let noted = calls.withLock(\.self).filter { $0.value > 0 }.map { account, calls in
-            CallEffort.Peak(
-                bundleID: account.app.bundleID, environment: account.app.environment.rawValue,
-                endpoint: account.endpoint.rawValue, calls: calls,
-                limit: QuotaRates.documented(environment: account.app.environment, share: 1)
-                    .perHour(of: account.endpoint))
+        let noted = calls.withLock(\.self).flatMap { app, calls in
+            let rates = QuotaRates.documented(environment: app.environment, share: 1)
+            return calls.filter { $0.value > 0 }.map { endpoint, calls in
+                CallEffort.Peak(
+                    bundleID: app.bundleID, environment: app.environment.rawValue,
+                    endpoint: endpoint.rawValue, calls: calls, limit: rates.perHour(of: endpoint))
+            }
         }
         return CallEffort(
             peaks: noted.sorted {

@@ -41,20 +41,19 @@ final class WatchedRecord: RunRecord {
         show(RunProgress(stage: .report, done: lines, total: max(lines, total)))
     }
 
+    private func counted<Line>(_ line: Line, _ body: (Line) throws -> Void) rethrows {
+        try body(line)
+        count()
+    }
+
     func summary() throws -> RunSummary { try record.summary() }
 
     func forEachFinding(_ body: (ReportedFinding) throws -> Void) throws {
-        try record.forEachFinding {
-            try body($0)
-            count()
-        }
+        try record.forEachFinding { try counted($0, body) }
     }
 
     func forEachCorrection(_ body: (LedgerEntry) throws -> Void) throws {
-        try record.forEachCorrection {
-            try body($0)
-            count()
-        }
+        try record.forEachCorrection { try counted($0, body) }
     }
 
     func forEachEvidencedCorrection(
@@ -89,24 +88,15 @@ final class WatchedRecord: RunRecord {
     }
 
     func forEachEntitlementChange(_ body: (EntitlementChange) throws -> Void) throws {
-        try record.forEachEntitlementChange {
-            try body($0)
-            count()
-        }
+        try record.forEachEntitlementChange { try counted($0, body) }
     }
 
     func forEachUnowned(_ body: (UnownedPurchase) throws -> Void) throws {
-        try record.forEachUnowned {
-            try body($0)
-            count()
-        }
+        try record.forEachUnowned { try counted($0, body) }
     }
 
     func forEachEvidence(_ body: (ReportedEvidence) throws -> Void) throws {
-        try record.forEachEvidence {
-            try body($0)
-            count()
-        }
+        try record.forEachEvidence { try counted($0, body) }
     }
 
     func forEachEarlierRun(

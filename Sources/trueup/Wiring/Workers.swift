@@ -101,18 +101,21 @@ struct WorkerLeases: Sendable {
     /// What cannot be said is tried again; a lease that was lost meanwhile keeps the run from writing,
     /// whoever notices it first.
     func renewUntilCancelled() async {
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: .milliseconds(LeaseFence.lifetimeMilliseconds / 3))
-            } catch {
-                return
-            }
-            _ = try? await onBackgroundThread { try leases.renew(fences) }
-        }
+        await LeaseFence.renewUntilCancelled { _ = try leases.renew(fences) }
     }
 
     /// Gives the leases back; where that fails they end by themselves.
     func end() { try? leases.giveBack(fences) }
+}
+
+extension LeaseFence {
+    /// Renews every third of a lease's life, until the task is cancelled; what fails is tried again.
+    static func renewUntilCancelled(_ renew: @escaping @Sendable () throws -> Void) async {
+        let pause = Duration.milliseconds(lifetimeMilliseconds / 3)
+        while (try? await Task.sleep(for: pause)) != nil {
+            try? await onBackgroundThread(renew)
+        }
+    }
 }
 
 /// The books of an app's quota where several workers share a database: their calls count together.
@@ -185,35 +188,6 @@ struct WorkerQuota: QuotaBook {
         try? await onBackgroundThread {
             try shared.giveBack(unused, of: own.account(endpoint))
         }
-    }
-}
-
-/// Opens the calls that all workers on a company's database share.
-struct WorkerCalls {
-    /// `nil` where no other process shares the quota through a database.
-    var shared: SharedCalls?
-    /// The remark of the report where they are not shared although there is such a database.
-    var remark: String?
-
-    /// No other worker shares them.
-    init() {}
-
-    /// - Parameter run: One that asks Apple.
-    /// - Throws: `StoreError` where the table cannot be made or the server not reached.
-    init(for run: PreparedRun) throws(StoreError) {
-        guard !run.askedApps.isEmpty,
-            let (calls, lacking) = try SharedDatabase.calls(of: run.settings.company)
-        else { return }
-        if run.job.mode == .apply {
-            try calls.prepare()
-        } else if try !calls.mayBeUsed() {
-            // A run that only looks makes nothing in a company's database.
-            remark =
-                "The calls of this check are counted in its own database alone: \(lacking) that it may "
-                + "write. The first job that writes makes them."
-            return
-        }
-        shared = calls
     }
 }
 
