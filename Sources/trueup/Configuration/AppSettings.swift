@@ -95,8 +95,6 @@ package struct AppSettings: Hashable, Sendable, SettingsSection {
             "signed payloads older than this become tombstones"),
     ]
 
-    init() {}
-
     /// Requests a second that Apple documents for the endpoints that a job calls.
     package static func documentedRequestsPerSecond(in environment: AppStoreEnvironment) -> Double {
         QuotaRates.documented(environment: environment, share: 1)
@@ -395,6 +393,8 @@ struct URLParts {
     let hasMore: Bool
     private let isIPv6: Bool
 
+    private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789.-:".utf8)
+
     init?(_ text: String) {
         guard let colon = text.firstRange(of: "://") else { return nil }
         scheme = text[..<colon.lowerBound].lowercased()
@@ -417,7 +417,7 @@ struct URLParts {
             host = pieces[0].lowercased()
             portText = pieces.count == 2 ? pieces[1] : nil
         }
-        guard !host.isEmpty, host.utf8.allSatisfy(Self.isAllowedInHost) else { return nil }
+        guard !host.isEmpty, host.utf8.allSatisfy(Self.hostBytes.contains) else { return nil }
         guard let portText else {
             port = nil
             return
@@ -426,15 +426,6 @@ struct URLParts {
             (1...65_535).contains(number)
         else { return nil }
         port = number
-    }
-
-    private static func isAllowedInHost(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-            UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"):
-            true
-        default: false
-        }
     }
 
     /// Scheme, host and port.

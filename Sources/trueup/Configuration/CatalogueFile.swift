@@ -10,8 +10,13 @@ package struct CatalogueFile: Hashable, Sendable {
 
     init(path: String) { self.path = path }
 
+    /// Reads the file.
+    ///
+    /// - Throws: 78 with file, line, key and what to write instead.
     mutating func read() throws(ConfigurationError) {
-        products = try ProductCatalogue(ofFileAt: path)
+        let text = try SettingsFile.text(
+            ofFileAt: path, absent: "put the catalogue there or correct \"catalogue\"")
+        products = try ProductCatalogue(yaml: text, file: path)
     }
 
     /// The value that the settings digest covers.
@@ -34,15 +39,6 @@ package struct CatalogueFile: Hashable, Sendable {
 extension ProductCatalogue {
     /// An entitlement's name is a key that services look up.
     private static let longestName = 128
-
-    /// Reads the file.
-    ///
-    /// - Throws: 78 with file, line, key and what to write instead.
-    init(ofFileAt path: String) throws(ConfigurationError) {
-        let text = try SettingsFile.text(
-            ofFileAt: path, absent: "put the catalogue there or correct \"catalogue\"")
-        try self.init(yaml: text, file: path)
-    }
 
     /// Reads the catalogue in a text; `file` is only named in errors.
     package init(yaml: String, file: String) throws(ConfigurationError) {

@@ -399,6 +399,8 @@ package enum BooksPlace: Hashable, Sendable {
 }
 
 extension SettingForm where Value == BooksPlace {
+    private static var nameBytes: Set<UInt8> { Set<UInt8>.asciiLettersAndDigits.union("-_.".utf8) }
+
     static var booksPlace: SettingForm {
         SettingForm(
             "`sqlite:` and a path, or `postgres:` and a name", display: .store,
@@ -409,7 +411,8 @@ extension SettingForm where Value == BooksPlace {
                     return .file(try SettingForm<String>.storeURL.read(value))
                 }
                 let name = String(text.dropFirst("postgres:".count))
-                guard (1...63).contains(name.utf8.count), name.utf8.allSatisfy(isOfName) else {
+                guard (1...63).contains(name.utf8.count), name.utf8.allSatisfy(nameBytes.contains)
+                else {
                     throw value.error(
                         "must name trueup's database by letters, digits, \"-\", \"_\" and \".\"",
                         suggestion: "write for example postgres:main, or sqlite:books.sqlite; the "
@@ -443,15 +446,5 @@ extension SettingForm where Value == LoadLimit {
                 let limit = try mapping.required("limit", example: "20").decimal("a number")
                 return LoadLimit(query: text, limit: limit)
             })
-    }
-}
-
-private func isOfName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-        UInt8(ascii: "."):
-        true
-    default: false
     }
 }

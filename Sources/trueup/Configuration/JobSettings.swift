@@ -125,8 +125,6 @@ package struct JobSettings: Hashable, Sendable, SettingsSection {
                 "inbox", \.inbox, .choice, newPass: .yes,
                 "imported = received notifications are imported, so that lost ones are found"),
         ]
-
-        init() {}
     }
 }
 
@@ -155,8 +153,6 @@ package struct JobHooks: Hashable, Sendable, SettingsSection {
             .duration(not0: "must be more than 0, or no program could end in time"), newPass: .no,
             "of one program; after it the program is stopped, which counts as a refusal"),
     ]
-
-    init() {}
 }
 
 /// Which rows a walk checks.

@@ -46,8 +46,6 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
             "which corrections are delivered"),
     ]
 
-    init() {}
-
     package enum Destination: Hashable, Sendable {
         /// Events are posted there, signed with the secret.
         case url(WebhookURL, secret: SecretSource)

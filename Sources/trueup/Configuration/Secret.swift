@@ -221,7 +221,7 @@ package struct FileAccess: Hashable, Sendable {
         self.isCredential = isCredential
     }
 
-    /// Returns why a secret may not be in that place; `nil` where it may.
+    /// Decides whether a secret may be in that place.
     ///
     /// Its owner alone, as ever; or as secrets are mounted: root's or the process's own, and
     /// readable by one group that the process is in. Only the owner may write.
@@ -229,6 +229,7 @@ package struct FileAccess: Hashable, Sendable {
     /// - Parameters:
     ///   - user: The user of the process.
     ///   - groups: Every group that it is in.
+    /// - Returns: Why it may not; `nil` where it may.
     package func objection(toUser user: UInt32, in groups: Set<UInt32>) -> String? {
         let octal = "0" + String(mode, radix: 8)
         switch mode {

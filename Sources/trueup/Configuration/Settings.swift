@@ -178,8 +178,6 @@ package struct Settings: Hashable, Sendable, SettingsSection {
     /// The environment variable that names the settings file.
     package static let fileVariable = "TRUEUP_CONFIG"
 
-    init() {}
-
     /// The folder where relative paths and `jobs/` start.
     package var directory: String { SettingsPath.directory(of: file) }
 

@@ -382,6 +382,12 @@ extension SettingsValue {
     }
 }
 
+extension Set<UInt8> {
+    static var asciiLettersAndDigits: Set<UInt8> {
+        Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    }
+}
+
 /// A fault in the settings: where, which key, and what to write instead.
 ///
 /// It quotes keys and harmless values, never the contents of a key file or a variable.
@@ -486,9 +492,7 @@ struct SettingsMapping {
     /// The value of a key that has no default.
     func required(_ key: String, example: String) throws(ConfigurationError) -> SettingsValue {
         guard var value = values[key] else {
-            throw ConfigurationError(
-                file: file, line: line, key: fullPath(of: key), problem: "is missing",
-                suggestion: "add \"\(key): \(example)\"")
+            throw error(key, "is missing", suggestion: "add \"\(key): \(example)\"")
         }
         value.isRequired = true
         return value

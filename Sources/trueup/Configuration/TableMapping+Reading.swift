@@ -126,7 +126,7 @@ extension SettingsValue {
             return .constant(try constant.constant(ofEnvironment: field == kind.environment))
         }
         let name = try mapping.required("column", example: "NAME").columnName()
-        let form = try mapping.form(of: field, hasWords: false)
+        let form = try mapping.form(of: field)
         guard let path = mapping.value("path") else { return .column(name, form) }
         guard !kind.key.contains(field) else {
             throw path.error("a part of the key cannot be inside JSON")
@@ -263,7 +263,7 @@ extension SettingsValue {
 }
 
 /// The words for the forms of columns.
-enum FormWord: String, CaseIterable {
+private enum FormWord: String, CaseIterable {
     case text, integer, milliseconds, seconds, timestamptz, timestamp, boolean, uuid
     case uuidBinary = "uuid-binary"
 
@@ -272,9 +272,7 @@ enum FormWord: String, CaseIterable {
 
 extension SettingsMapping {
     /// The form of a column of trueup's; for times it must be stated.
-    func form(
-        of field: MappedField, hasWords: Bool
-    ) throws(ConfigurationError) -> ColumnForm {
+    fileprivate func form(of field: MappedField) throws(ConfigurationError) -> ColumnForm {
         guard let value = value("form") else {
             guard field.form != .time else {
                 throw error(
@@ -299,7 +297,7 @@ extension SettingsMapping {
             throw zone.error(
                 "cannot be used together with a form that has none", suggestion: "leave it out")
         }
-        guard form.fits(field.form, hasWords: hasWords) else {
+        guard form.fits(field.form) else {
             throw value.error("\"\(word.rawValue)\" cannot hold \(field.name)")
         }
         return form
@@ -324,8 +322,7 @@ extension SettingsValue {
     private static let zoneFolder = "/usr/share/zoneinfo/"
     private static let mostZoneBytes = 1 << 20
     /// No dots: nothing outside of the folder has such a name.
-    private static let zoneNameBytes = Set(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-".utf8)
+    private static let zoneNameBytes = Set<UInt8>.asciiLettersAndDigits.union("_+-".utf8)
 
     /// A zone of this machine's time zone database.
     fileprivate func zone(_ name: String) throws(ConfigurationError) -> LocalClock {

@@ -349,7 +349,8 @@ struct AppleProbe {
 
     /// Makes the call, at `endpoint` instead of the app's own where one is given.
     func ask(about id: String, at endpoint: EndpointURL? = nil) async throws -> Result {
-        let curl = try AppConnection.transport(for: app)
+        let curl = try CurlTransport(
+            caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
         let transport = DatedTransport(transport: curl, wallClock: wallClock)
         let waits = Mutex<PacingWait?>(nil)
         let requests = PacedRequests(

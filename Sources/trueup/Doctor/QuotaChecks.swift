@@ -45,7 +45,12 @@ struct QuotaChecks {
             "calls of \(longest.endpoint.rawValue) have to wait until \(longest.until.rfc3339): the "
             + "job's share of the hour is used up, or Apple said so (429)"
         let stopped = jobs.filter { job in
-            waits.contains { job.calls($0.endpoint) && job.ends(before: $0.until, from: now) }
+            let end = now.adding(milliseconds: job.maxDurationMilliseconds)
+            return waits.contains { endpoint, until in
+                let isCalled = job.steps.contains(
+                    endpoint == .notificationHistory ? .recover : .walk)
+                return isCalled && end < until
+            }
         }
         guard !stopped.isEmpty else {
             return .warning(
@@ -55,16 +60,6 @@ struct QuotaChecks {
             "quota", app.identity,
             detail + ", past the max_duration of \(stopped.map(\.name).joined(separator: ", "))",
             fix: "run after that, raise max_duration, or raise quota_share", .busy)
-    }
-}
-
-extension JobSettings {
-    fileprivate func calls(_ endpoint: Endpoint) -> Bool {
-        endpoint == .notificationHistory ? steps.contains(.recover) : steps.contains(.walk)
-    }
-
-    fileprivate func ends(before time: Timestamp, from now: Timestamp) -> Bool {
-        now.adding(milliseconds: maxDurationMilliseconds) < time
     }
 }
 

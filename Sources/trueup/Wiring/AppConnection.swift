@@ -27,7 +27,8 @@ struct AppConnection {
         self.app = app
         roots = try AppTrust.roots(of: app)
         key = try Self.key(of: app, environment: environment)
-        transport = try Self.transport(for: app)
+        transport = try CurlTransport(
+            caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
         revocation = try Self.revocation(of: app)
     }
 
@@ -118,12 +119,6 @@ struct AppConnection {
     func shutdown() async {
         await transport.shutdown()
         await revocation?.transport.shutdown()
-    }
-
-    /// - Throws: 78 for a CA file or proxy that cannot be used.
-    static func transport(for app: AppSettings) throws -> CurlTransport {
-        try CurlTransport(
-            caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
     }
 
     /// How the app's verifier learns of revocations: by OCSP, over a transport of its own.

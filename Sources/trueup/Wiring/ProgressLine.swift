@@ -443,9 +443,7 @@ package struct RunStanding: Hashable, Sendable {
         case .load: "load: \(Self.share(of: progress)) lines compared with the table"
         case .entitlements: "entitlements: \(Self.share(of: progress)) customers up to date"
         case .recover: "recover: \(progress.done) notifications read"
-        case .walk:
-            progress.total.map { "walk: \(progress.done) of \($0) rows asked" }
-                ?? "walk: \(progress.done) rows asked"
+        case .walk: "walk: \(Self.share(of: progress)) rows asked"
         case .again: "walk: \(progress.done) rows asked once more"
         case .purchases: "purchases: \(Self.share(of: progress)) customers read"
         case .plan: "plan: \(Self.share(of: progress)) corrections checked"

@@ -17,11 +17,10 @@ enum SharedDatabase {
     /// - Parameter company: What the settings say of it.
     /// - Throws: `StoreError` where this build has no such database.
     init?(of company: CompanySettings) throws(StoreError) {
-        guard company.table != nil, let source = company.source else { return nil }
-        switch source {
+        switch company.table?.source {
         case .postgresql(let address): self = .postgresql(SharedSession(try .libpq(address)))
         case .mysql(let address): self = .mysql(MySQLSharedSession(try .libmariadb(address)))
-        case .sqlite, .program: return nil
+        case .sqlite, .program, nil: return nil
         }
     }
 
@@ -48,8 +47,7 @@ enum SharedDatabase {
     static func calls(
         of company: CompanySettings
     ) throws(StoreError) -> (calls: SharedCalls, tables: String)? {
-        guard company.table != nil, let source = company.source else { return nil }
-        switch source {
+        switch company.table?.source {
         case .postgresql(let address):
             return (
                 SharedCalls(try .libpq(address)),
@@ -60,7 +58,7 @@ enum SharedDatabase {
                 SharedCalls(try .libmariadb(address)),
                 "\(address) has no tables trueup_calls and trueup_refusals"
             )
-        case .sqlite, .program: return nil
+        case .sqlite, .program, nil: return nil
         }
     }
 }
@@ -220,28 +218,29 @@ struct WorkerRuns: Sendable {
 
     /// Notes that a run has begun; without an end it counts as running, or killed.
     func begins(_ header: RunHeader) throws(StoreError) {
-        try runs.keep(
-            WorkerRun(
-                books: books, worker: header.worker, apps: header.apps.map(\.name),
-                listing: RunListing(
-                    runID: header.runID, job: header.job, mode: header.mode,
-                    started: header.started, ended: nil, exitStatus: nil, totals: RunTotals())))
+        try runs.keep(note(of: header))
     }
 
     /// Notes what it came to, and forgets its worker's runs that are past the retention.
     func ended(_ report: FinishedReport, forgettingBefore time: Timestamp) throws(StoreError) {
         let summary = report.summary
-        let header = summary.header
-        try runs.keep(
-            WorkerRun(
-                books: books, worker: header.worker, apps: header.apps.map(\.name),
-                listing: RunListing(
-                    runID: header.runID, job: header.job, mode: header.mode,
-                    started: header.started, ended: summary.conclusion.ended,
-                    exitStatus: summary.conclusion.exitStatus, totals: summary.totals),
-                headline: summary.headline, report: FileSystemFacts.realPath(report.path),
-                figures: summary.sums))
+        var note = note(of: summary.header)
+        note.listing.ended = summary.conclusion.ended
+        note.listing.exitStatus = summary.conclusion.exitStatus
+        note.listing.totals = summary.totals
+        note.headline = summary.headline
+        note.report = FileSystemFacts.realPath(report.path)
+        note.figures = summary.sums
+        try runs.keep(note)
         try runs.forget(of: books, before: time)
+    }
+
+    private func note(of header: RunHeader) -> WorkerRun {
+        WorkerRun(
+            books: books, worker: header.worker, apps: header.apps.map(\.name),
+            listing: RunListing(
+                runID: header.runID, job: header.job, mode: header.mode, started: header.started,
+                ended: nil, exitStatus: nil, totals: RunTotals()))
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Reconciliation
+import ReconciliationRun
 import Subscriptions
 import Testing
 import trueup

@@ -1,4 +1,5 @@
 import Reconciliation
+import ReconciliationRun
 import Subscriptions
 import Testing
 import trueup
