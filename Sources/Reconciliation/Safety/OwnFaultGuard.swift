@@ -1,32 +1,32 @@
 import Subscriptions
 
-/// `max_own_fault`: the dates differ from Apple's in a way that points to a fault of our own.
-///
-/// A constant offset within one period is a time zone, a factor of 1,000 a wrong unit. Correcting
-/// row by row would hide the cause, and the faulty writer would write the same dates again.
-struct OwnFaultGuard: PlanGuard {
-    let name = GuardName.maxOwnFault
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
-        guard let allowed = limits.maxOwnFault else { return nil }
+extension GuardLimits {
+    /// `max_own_fault`: the dates differ from Apple's in a way that points to a fault of our own.
+    ///
+    /// A constant offset within one period is a time zone, a factor of 1,000 a wrong unit. Correcting
+    /// row by row would hide the cause, and the faulty writer would write the same dates again.
+    func ownFaultObjection(to plan: SurveyedPlan) -> String? {
+        guard let allowed = maxOwnFault else { return nil }
         let faults = plan.survey.faults
-        var sentences: [String] = []
-        if isTooMany(faults.divided, limits, allowed) {
-            sentences.append(
-                sentence(
-                    faults.divided, "are Apple's divided by 1,000",
-                    "seconds are stored where milliseconds belong"))
+        func isTooMany(_ group: OwnFaults.Group) -> Bool {
+            group.rows >= max(1, minChanges) && group.rows > allowed
         }
-        if isTooMany(faults.multiplied, limits, allowed) {
+        var sentences: [String] = []
+        if isTooMany(faults.divided) {
             sentences.append(
-                sentence(
-                    faults.multiplied, "are Apple's multiplied by 1,000",
+                faults.divided.sentence(
+                    "are Apple's divided by 1,000", "seconds are stored where milliseconds belong"))
+        }
+        if isTooMany(faults.multiplied) {
+            sentences.append(
+                faults.multiplied.sentence(
+                    "are Apple's multiplied by 1,000",
                     "microseconds are stored where milliseconds belong"))
         }
-        if let (quarters, group) = faults.sharedOffset, isTooMany(group, limits, allowed) {
+        if let (quarters, group) = faults.sharedOffset, isTooMany(group) {
             sentences.append(
-                sentence(
-                    group, of: faults.withinOnePeriod, Self.text(of: quarters),
+                group.sentence(
+                    of: faults.withinOnePeriod, Self.text(of: quarters),
                     "local times are stored as if they were UTC"))
         }
         guard !sentences.isEmpty else { return nil }
@@ -34,22 +34,6 @@ struct OwnFaultGuard: PlanGuard {
             + " Probably one program of yours writes these dates "
             + "wrongly; max_own_fault allows \(allowed) rows. Fix that program first, then run the job "
             + "again."
-    }
-
-    private func isTooMany(_ group: OwnFaults.Group, _ limits: GuardLimits, _ allowed: Int) -> Bool
-    {
-        group.rows >= max(1, limits.minChanges) && group.rows > allowed
-    }
-
-    private func sentence(
-        _ group: OwnFaults.Group, of all: Int? = nil, _ how: String, _ why: String
-    ) -> String {
-        let rows = all.map { all in
-            (all == group.rows ? "All \(all)" : "\(group.rows) of the \(all)")
-                + " dates that differ within one period"
-        }
-        return "\(rows ?? "\(group.rows) dates") \(how): \(why) (for example "
-            + "\(group.examples.joined(separator: ", ")))."
     }
 
     /// For example `are 8 h later than Apple's`, `are 1 h or 2 h later than Apple's`.
@@ -87,6 +71,16 @@ struct OwnFaults: Hashable, Sendable {
             sum.examples = Array((examples.prefix(1) + other.examples).prefix(Self.mostExamples))
             return sum
         }
+
+        /// How the dates differ and why; of which dates, where these are not all that differ.
+        fileprivate func sentence(of all: Int? = nil, _ how: String, _ why: String) -> String {
+            let dates = all.map { all in
+                (all == rows ? "All \(all)" : "\(rows) of the \(all)")
+                    + " dates that differ within one period"
+            }
+            return "\(dates ?? "\(rows) dates") \(how): \(why) (for example "
+                + "\(examples.joined(separator: ", ")))."
+        }
     }
 
     /// Dates of the same period that differ, by any amount.
@@ -95,18 +89,32 @@ struct OwnFaults: Hashable, Sendable {
     private(set) var multiplied = Group()
     private var offsets: [Int: Group] = [:]
 
+    /// Compares the first date of the row that the correction changes from one time to another.
+    ///
+    /// Nothing is counted where it changes none. Nor is an offset where the period may be another one:
+    /// a renewal moves dates rightly.
     mutating func add(_ correction: PlannedCorrection) {
-        guard let difference = DateDifference(of: correction) else { return }
-        let id = correction.subscription.originalTransactionID
-        switch difference.relation {
-        case .divided: divided.add(id)
-        case .multiplied: multiplied.add(id)
-        case .quarterHours(let quarters):
+        guard case .update(let key, _) = correction.target,
+            let (ours, apple) = Self.dates.lazy.compactMap({ correction.times(of: $0) }).first
+        else { return }
+        let id = key.originalTransactionID
+        switch ValuePattern(ours: .time(ours), theirs: .time(apple)) {
+        case .secondsForMilliseconds: divided.add(id)
+        case .millisecondsForSeconds: multiplied.add(id)
+        case .offset(let minutes):
+            guard correction.isAboutOnePeriod(in: key.environment) else { return }
             withinOnePeriod += 1
-            offsets[quarters, default: Group()].add(id)
-        case .other: withinOnePeriod += 1
+            offsets[Int(minutes / Self.minutesPerQuarter), default: Group()].add(id)
+        case .factor, nil:
+            if correction.isAboutOnePeriod(in: key.environment) { withinOnePeriod += 1 }
         }
     }
+
+    private static let dates: [SubscriptionField] = [
+        .expiresDate, .gracePeriodExpiresDate, .revocationDate,
+    ]
+
+    private static let minutesPerQuarter: Int64 = 15
 
     /// The offset that most of the differing dates have, in quarters of an hour.
     ///
@@ -131,52 +139,14 @@ struct OwnFaults: Hashable, Sendable {
     private func isMost(_ group: Group) -> Bool { group.rows * 5 >= withinOnePeriod * 4 }
 }
 
-/// In which way a stored date differs from Apple's date for the same thing.
-struct DateDifference: Hashable, Sendable {
-    enum Relation: Hashable, Sendable {
-        /// The stored value is Apple's divided by 1,000: seconds instead of milliseconds.
-        case divided
-        /// The stored value is Apple's multiplied by 1,000: microseconds instead of milliseconds.
-        case multiplied
-        /// The stored value is later (earlier when negative) by so many quarters of an hour, up to
-        /// 14 hours.
-        case quarterHours(Int)
-        case other
-    }
-
-    let relation: Relation
-
-    /// Compares the first date of the row that the correction changes from one time to another.
-    ///
-    /// `nil` when it changes none, or the period may be another one: a renewal moves dates rightly.
-    init?(of correction: PlannedCorrection) {
-        guard case .update(let key, _) = correction.target else { return nil }
-        let changed = Self.dates.lazy.compactMap { Self.times(of: $0, in: correction) }.first
-        guard let (ours, apple) = changed else { return nil }
-        relation = Self.relation(of: ours, to: apple)
-        switch relation {
-        case .divided, .multiplied: break
-        case .quarterHours, .other:
-            guard Self.isAboutOnePeriod(correction, key.environment) else { return nil }
-        }
-    }
-
-    private static let dates: [SubscriptionField] = [
-        .expiresDate, .gracePeriodExpiresDate, .revocationDate,
-    ]
-
+extension PlannedCorrection {
     /// The columns that identify the period.
     private static let period: [SubscriptionField] = [
         .latestTransactionID, .webOrderLineItemID, .productID,
     ]
 
-    private static let minutesPerQuarter: Int64 = 15
-
-    private static func times(
-        of field: SubscriptionField, in correction: PlannedCorrection
-    ) -> (ours: Timestamp, apple: Timestamp)? {
-        guard let change = correction.changes.ofSubscription[field],
-            case .time(let ours) = change.before,
+    fileprivate func times(of field: SubscriptionField) -> (ours: Timestamp, apple: Timestamp)? {
+        guard let change = changes.ofSubscription[field], case .time(let ours) = change.before,
             case .time(let apple) = change.after
         else { return nil }
         return (ours, apple)
@@ -186,22 +156,11 @@ struct DateDifference: Hashable, Sendable {
     ///
     /// In production, filling in an empty one is not a change. In the sandbox it counts as a
     /// change, because a renewal there moves a date by minutes or by an hour, like a time zone.
-    private static func isAboutOnePeriod(
-        _ correction: PlannedCorrection, _ environment: String
-    ) -> Bool {
+    fileprivate func isAboutOnePeriod(in environment: String) -> Bool {
         let mayBeUnknown = environment == AppStoreEnvironment.production.rawValue
-        return period.allSatisfy { field in
-            guard let change = correction.changes.ofSubscription[field] else { return true }
+        return Self.period.allSatisfy { field in
+            guard let change = changes.ofSubscription[field] else { return true }
             return mayBeUnknown && change.before == .null
-        }
-    }
-
-    private static func relation(of ours: Timestamp, to apple: Timestamp) -> Relation {
-        switch ValuePattern(ours: .time(ours), theirs: .time(apple)) {
-        case .secondsForMilliseconds: .divided
-        case .millisecondsForSeconds: .multiplied
-        case .offset(let minutes): .quarterHours(Int(minutes / minutesPerQuarter))
-        case .factor, nil: .other
         }
     }
 }

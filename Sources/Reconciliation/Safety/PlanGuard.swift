@@ -1,29 +1,26 @@
 package import Subscriptions
 
-/// One limit on a whole plan, checked before its first write.
-protocol PlanGuard: Sendable {
-    var name: GuardName { get }
-
-    /// Returns what is wrong with the plan, in sentences; `nil` when the guard lets it pass.
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String?
-}
-
-/// Every guard, in the order of its messages: first about what the plan would do, then about what
-/// the plan is based on.
-enum AllGuards {
-    static let list: [any PlanGuard] = [
-        ShrinkGuard(), OwnFaultGuard(), DirectionGuard(), ChangeCountGuard(), ChangeShareGuard(),
-        ExclusionGuard(), NotFoundGuard(), VerificationGuard(),
-    ]
-}
-
+/// The guards: limits on a whole plan, checked before its first write.
+///
+/// Each returns what is wrong with the plan, in sentences; `nil` where it lets the plan pass.
 extension GuardLimits {
     /// The objections of every guard; empty when the plan may be written.
+    ///
+    /// In the order of the messages: first about what the plan would do, then about what the plan
+    /// is based on.
     package func breaches(by plan: SurveyedPlan) -> [GuardBreach] {
-        AllGuards.list.compactMap { planGuard in
-            planGuard.objection(to: plan, limits: self).map {
-                GuardBreach(name: planGuard.name, sentence: $0)
-            }
+        let objections: [(GuardName, String?)] = [
+            (.maxShrinkShare, shrinkObjection(to: plan)),
+            (.maxOwnFault, ownFaultObjection(to: plan)),
+            (.maxSameDirectionShare, directionObjection(to: plan)),
+            (.maxChanges, changeCountObjection(to: plan)),
+            (.maxChangeShare, changeShareObjection(to: plan)),
+            (.maxExcludedShare, exclusionObjection(to: plan)),
+            (.maxNotFoundShare, notFoundObjection(to: plan)),
+            (.maxVerificationFailures, verificationObjection(to: plan)),
+        ]
+        return objections.compactMap { name, sentence in
+            sentence.map { GuardBreach(name: name, sentence: $0) }
         }
     }
 }
@@ -137,193 +134,151 @@ struct AccessChanges: Hashable, Sendable {
     }
 }
 
-/// `max_changes`: the plan changes more subscriptions than a run ever should.
-struct ChangeCountGuard: PlanGuard {
-    let name = GuardName.maxChanges
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+extension GuardLimits {
+    /// `max_changes`: the plan changes more subscriptions than a run ever should.
+    private func changeCountObjection(to plan: SurveyedPlan) -> String? {
         let changes = plan.totals.changes
-        guard changes >= limits.minChanges, changes > limits.maxChanges else { return nil }
-        return "The plan changes \(changes) rows; max_changes allows \(limits.maxChanges)."
+        guard changes >= minChanges, changes > maxChanges else { return nil }
+        return "The plan changes \(changes) rows; max_changes allows \(maxChanges)."
     }
-}
 
-/// `max_change_share`: the plan changes too large a share of the rows.
-///
-/// Where only due rows were checked, two shares are held against the limit: that of the whole
-/// table, because most due rows are due because something has changed; and that of the rows which
-/// were checked without a sign of a change, because they represent the rest of the table.
-///
-/// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
-/// limit, because a first fill also inserts rows that are not in scope yet.
-struct ChangeShareGuard: PlanGuard {
-    let name = GuardName.maxChangeShare
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
-        let share = limits.maxChangeShare
+    /// `max_change_share`: the plan changes too large a share of the rows.
+    ///
+    /// Where only due rows were checked, two shares are held against the limit: that of the whole
+    /// table, because most due rows are due because something has changed; and that of the rows which
+    /// were checked without a sign of a change, because they represent the rest of the table.
+    ///
+    /// `min_changes` exempts small tables, where three rows are a large share. A share of 1 is no
+    /// limit, because a first fill also inserts rows that are not in scope yet.
+    private func changeShareObjection(to plan: SurveyedPlan) -> String? {
+        let share = maxChangeShare
         let ofPurchases = plan.totals.purchaseChanges
-        if ofPurchases >= limits.minChanges, let part = plan.purchases(pass: share, by: ofPurchases)
-        {
-            return "The plan changes \(part); max_change_share allows \(share)."
-        }
         let changes = plan.totals.changes - ofPurchases
-        if changes >= limits.minChanges, plan.passes(share, by: changes) {
-            return "The plan changes \(changes) of \(plan.coveredInWords); "
-                + "max_change_share allows \(share)."
-        }
         let routine = plan.totals.routine?.changed ?? 0
-        guard routine >= limits.minChanges, let part = plan.routine(passes: share, by: routine)
-        else { return nil }
-        return "The plan changes \(part); max_change_share allows \(share)."
+        var part: String?
+        if ofPurchases >= minChanges { part = plan.purchases(pass: share, by: ofPurchases) }
+        if part == nil { part = rows(changes, orRoutine: routine, of: plan, passing: share) }
+        return part.map { "The plan changes \($0); max_change_share allows \(share)." }
     }
-}
 
-/// `max_same_direction_share`: the plan ends access for too many rows, or gives access to too many.
-///
-/// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
-/// and not a change of so many customers. Where only due rows were checked, the shares are those of
-/// `max_change_share`. `min_changes` exempts small plans; a share of 1 means no limit.
-struct DirectionGuard: PlanGuard {
-    let name = GuardName.maxSameDirectionShare
+    /// `12 of 1,000 rows in scope`, where so many changed rows exceed a share of them, or so many
+    /// of those that were checked as a matter of routine; `nil` where neither do.
+    private func rows(
+        _ rows: Int, orRoutine routine: Int, of plan: SurveyedPlan, passing share: Double
+    ) -> String? {
+        if rows >= minChanges, plan.passes(share, by: rows) {
+            return "\(rows) of \(plan.coveredInWords)"
+        }
+        return routine >= minChanges ? plan.routine(passes: share, by: routine) : nil
+    }
 
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+    /// `max_same_direction_share`: the plan ends access for too many rows, or gives access to too
+    /// many.
+    ///
+    /// When most subscriptions seem to expire at once, that is an incident at Apple or in the table,
+    /// and not a change of so many customers. Where only due rows were checked, the shares are those of
+    /// `max_change_share`. `min_changes` exempts small plans; a share of 1 means no limit.
+    private func directionObjection(to plan: SurveyedPlan) -> String? {
+        let share = maxSameDirectionShare
         let (all, routine) = (plan.survey.access, plan.survey.routineAccess)
         let bought = plan.survey.purchaseAccess
-        let sentences = [
-            sentence("ends access by", bought.ended, plan, limits),
-            sentence("grants access by", bought.given, plan, limits),
-            sentence("ends access for", all.ended, routine.ended, plan, limits),
-            sentence("grants access for", all.given, routine.given, plan, limits),
-        ].compactMap(\.self)
+        func purchases(_ count: Int) -> String? {
+            count >= minChanges ? plan.purchases(pass: share, by: count) : nil
+        }
+        let parts = [
+            ("ends access by", purchases(bought.ended)),
+            ("grants access by", purchases(bought.given)),
+            (
+                "ends access for",
+                rows(all.ended, orRoutine: routine.ended, of: plan, passing: share)
+            ),
+            (
+                "grants access for",
+                rows(all.given, orRoutine: routine.given, of: plan, passing: share)
+            ),
+        ]
+        let sentences = parts.compactMap { what, part in
+            part.map { "The plan \(what) \($0), and max_same_direction_share allows \(share)." }
+        }
         guard !sentences.isEmpty else { return nil }
         return sentences.joined(separator: " ")
             + " So many at once are probably an incident at Apple or in the table. Look at Apple's "
             + "system status, and at some of these customers in the app."
     }
 
-    private func sentence(
-        _ what: String, _ purchases: Int, _ plan: SurveyedPlan, _ limits: GuardLimits
-    ) -> String? {
-        let share = limits.maxSameDirectionShare
-        guard purchases >= limits.minChanges else { return nil }
-        return plan.purchases(pass: share, by: purchases).map {
-            "The plan \(what) \($0), and max_same_direction_share allows \(share)."
-        }
-    }
-
-    private func sentence(
-        _ what: String, _ rows: Int, _ routine: Int, _ plan: SurveyedPlan, _ limits: GuardLimits
-    ) -> String? {
-        let share = limits.maxSameDirectionShare
-        var part: String?
-        if rows >= limits.minChanges, plan.passes(share, by: rows) {
-            part = "\(rows) of \(plan.coveredInWords)"
-        } else if routine >= limits.minChanges {
-            part = plan.routine(passes: share, by: routine)
-        }
-        return part.map {
-            "The plan \(what) \($0), and max_same_direction_share allows \(share)."
-        }
-    }
-}
-
-/// `max_excluded_share`: too many rows were excluded, because they belong to no configured app or
-/// are in flight.
-///
-/// Then the settings name the wrong app or environment, or something keeps rewriting the rows, and
-/// matches of the remaining rows prove little. Rows in flight only because of our own last
-/// correction are not counted.
-struct ExclusionGuard: PlanGuard {
-    let name = GuardName.maxExcludedShare
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+    /// `max_excluded_share`: too many rows were excluded, because they belong to no configured app or
+    /// are in flight.
+    ///
+    /// Then the settings name the wrong app or environment, or something keeps rewriting the rows, and
+    /// matches of the remaining rows prove little. Rows in flight only because of our own last
+    /// correction are not counted.
+    private func exclusionObjection(to plan: SurveyedPlan) -> String? {
         let unconfigured = plan.totals.totals.excluded[.appNotConfigured] ?? 0
         let inFlight = max(
             0,
             (plan.totals.totals.excluded[.inFlight] ?? 0) - plan.totals.inFlightByOurselves)
         let excluded = unconfigured + inFlight
-        guard excluded >= max(1, limits.minChanges) else { return nil }
-        let counts = [
-            unconfigured > 0 ? "\(unconfigured) belong to no configured app" : nil,
-            inFlight > 0 ? "\(inFlight) are in flight" : nil,
-        ].compactMap(\.self).joined(separator: ", ")
-        if plan.passes(limits.maxExcludedShare, by: excluded) {
-            return "\(excluded) of \(plan.coveredInWords) were excluded (\(counts)); "
-                + "max_excluded_share allows \(limits.maxExcludedShare). \(advice(unconfigured))"
-        }
-        return growth(of: unconfigured, since: plan.totals.lastRun, limits)
-    }
-
-    /// Compares with the last run: another app's rows that were added to the table also make it
-    /// larger, so their share alone may stay below the limit.
-    private func growth(
-        of unconfigured: Int, since last: RunTotals?, _ limits: GuardLimits
-    ) -> String? {
-        guard let last, limits.maxExcludedShare < 1 else { return nil }
-        let before = last.excluded[.appNotConfigured] ?? 0
-        let more = unconfigured - before
-        guard more >= max(1, limits.minChanges),
-            Double(more) > limits.maxExcludedShare * Double(last.inScope)
-        else { return nil }
-        return
-            "\(unconfigured) rows belong to no configured app. In the last run these were \(before) of "
-            + "\(last.inScope) rows, and max_excluded_share allows \(limits.maxExcludedShare) more. "
-            + advice(unconfigured)
-    }
-
-    private func advice(_ unconfigured: Int) -> String {
-        unconfigured > 0
+        guard excluded >= max(1, minChanges) else { return nil }
+        let advice =
+            unconfigured > 0
             ? "Compare apps in trueup.yaml with the bundle_id and environment of these rows; trueup "
                 + "doctor counts them."
             : "Find out what rewrites these rows, and whether settle is too long."
+        if plan.passes(maxExcludedShare, by: excluded) {
+            let counts = [
+                unconfigured > 0 ? "\(unconfigured) belong to no configured app" : nil,
+                inFlight > 0 ? "\(inFlight) are in flight" : nil,
+            ].compactMap(\.self).joined(separator: ", ")
+            return "\(excluded) of \(plan.coveredInWords) were excluded (\(counts)); "
+                + "max_excluded_share allows \(maxExcludedShare). \(advice)"
+        }
+        // Another app's rows that were added to the table also make it larger, so their share alone
+        // may stay below the limit: it is compared with the last run as well.
+        guard let last = plan.totals.lastRun, maxExcludedShare < 1 else { return nil }
+        let before = last.excluded[.appNotConfigured] ?? 0
+        let more = unconfigured - before
+        guard more >= max(1, minChanges), Double(more) > maxExcludedShare * Double(last.inScope)
+        else { return nil }
+        return
+            "\(unconfigured) rows belong to no configured app. In the last run these were \(before) of "
+            + "\(last.inScope) rows, and max_excluded_share allows \(maxExcludedShare) more. "
+            + advice
     }
-}
 
-/// `max_not_found_share`: Apple does not know too many of our ids.
-///
-/// Nothing is written for such rows, but many of them mean that the wrong app or environment was
-/// asked, and then the other rows must not be written either.
-struct NotFoundGuard: PlanGuard {
-    let name = GuardName.maxNotFoundShare
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+    /// `max_not_found_share`: Apple does not know too many of our ids.
+    ///
+    /// Nothing is written for such rows, but many of them mean that the wrong app or environment was
+    /// asked, and then the other rows must not be written either.
+    private func notFoundObjection(to plan: SurveyedPlan) -> String? {
         let notFound = plan.totals.notFound
-        guard notFound >= limits.minChanges,
-            Double(notFound) > limits.maxNotFoundShare * Double(plan.covered)
+        guard notFound >= minChanges,
+            Double(notFound) > maxNotFoundShare * Double(plan.covered)
         else { return nil }
         return "Apple did not find \(notFound) of \(plan.coveredInWords); "
-            + "max_not_found_share allows \(limits.maxNotFoundShare)."
+            + "max_not_found_share allows \(maxNotFoundShare)."
     }
-}
 
-/// `max_shrink_share`: the table has lost too many of its rows since the last run.
-///
-/// It objects to an empty plan as well: the rows that are left of the table may all match. A size
-/// that it objected to is not the one that the next run compares with.
-struct ShrinkGuard: PlanGuard {
-    let name = GuardName.maxShrinkShare
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+    /// `max_shrink_share`: the table has lost too many of its rows since the last run.
+    ///
+    /// It objects to an empty plan as well: the rows that are left of the table may all match. A size
+    /// that it objected to is not the one that the next run compares with.
+    private func shrinkObjection(to plan: SurveyedPlan) -> String? {
         guard let before = plan.totals.tableRowsBefore else { return nil }
         let lost = before - plan.totals.tableRows
-        guard lost >= max(1, limits.minChanges), limits.maxShrinkShare < 1,
-            Double(lost) > limits.maxShrinkShare * Double(before)
+        guard lost >= max(1, minChanges), maxShrinkShare < 1,
+            Double(lost) > maxShrinkShare * Double(before)
         else { return nil }
         return "The table subscriptions has \(plan.totals.tableRows) rows. In the last run it had "
-            + "\(before), so \(lost) are gone; max_shrink_share allows \(limits.maxShrinkShare) of "
+            + "\(before), so \(lost) are gone; max_shrink_share allows \(maxShrinkShare) of "
             + "them. First find out what deleted the rows, or whether this is the right database."
     }
-}
 
-/// `max_verification_failures`: too many signed payloads do not verify, whatever the number of
-/// rows.
-struct VerificationGuard: PlanGuard {
-    let name = GuardName.maxVerificationFailures
-
-    func objection(to plan: SurveyedPlan, limits: GuardLimits) -> String? {
+    /// `max_verification_failures`: too many signed payloads do not verify, whatever the number of
+    /// rows.
+    private func verificationObjection(to plan: SurveyedPlan) -> String? {
         let failures = plan.totals.verificationFailures
-        guard failures > limits.maxVerificationFailures else { return nil }
+        guard failures > maxVerificationFailures else { return nil }
         return "\(failures) signed payloads could not be verified; "
-            + "max_verification_failures allows \(limits.maxVerificationFailures)."
+            + "max_verification_failures allows \(maxVerificationFailures)."
     }
 }
