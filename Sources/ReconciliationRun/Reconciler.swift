@@ -61,19 +61,20 @@ package struct Reconciler: Sendable {
         let pass = try await store.begin(header) { [progress] done, total in
             progress(RunProgress(stage: .entitlements, done: done, total: total))
         }
-        log("run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         let context = RunContext(
             job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,
             stop: stop,
             tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
             refusals: refusals,
             logger: logger, progress: progress, reviewPlan: reviewPlan)
+        context.log(
+            "run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         var ending = Ending()
         do {
             // Also where nothing can be written: the report of such a run holds the plan that is
             // left.
             if case .plan(let plan) = job.planSource { try await adopt(plan: plan, in: context) }
-            if let obstacle = job.obstacle { throw RunInterruption(end: obstacle) }
+            if let obstacle = job.obstacle { throw obstacle }
             switch job.planSource {
             case .judgement: try await ask(in: context, noting: &ending)
             case .plan: break
@@ -140,7 +141,7 @@ package struct Reconciler: Sendable {
     private func ask(
         in context: RunContext, noting ending: inout Ending
     ) async throws {
-        try await KnownAnswerStep(context: context).run()
+        try await context.askKnownAnswers()
         var recovered: [AppIdentity: RecoverStep.Outcome] = [:]
         // Incomplete readings are reported however the asking ends.
         defer {
@@ -154,7 +155,7 @@ package struct Reconciler: Sendable {
         // A part of the rows says nothing about a whole history, so a partial run reads none.
         if job.steps.contains(.recover), !job.filters.leavesOutRows {
             for app in appStores.keys.sorted() where job.filters.includes(app) {
-                log("recover.begin", ["app": "\(app.bundleID)"])
+                context.log("recover.begin", ["app": "\(app.bundleID)"])
                 recovered[app] = try await RecoverStep(context: context, app: app).run()
             }
         }
@@ -167,21 +168,21 @@ package struct Reconciler: Sendable {
         if walks {
             try await askAboutRows(in: asking, limit: &limit)
             // Before missing subscriptions are settled: these answers may show that they are held.
-            try await AskAgainStep(context: asking).run()
-            try await RefundStep(context: context).run()
+            try await asking.askAgain()
+            try await context.readRefunds()
         }
         for app in appStores.keys.sorted() where recovered[app]?.mayComeLater == true {
             // An endpoint that failed delayed the walk only for the attempts of one call, and may
             // work again now.
-            log("recover.again", ["app": "\(app.bundleID)"])
+            context.log("recover.again", ["app": "\(app.bundleID)"])
             recovered[app] = try await RecoverStep(context: context, app: app).run()
             try await QueueStep(context: asking, part: .pending, held: true).run(limit: &limit)
         }
         if !job.filters.leavesOutRows {
             try await QueueStep(context: asking, part: .pending, held: false).run(limit: &limit)
         }
-        try await AskAgainStep(context: context).run()
-        if let verdict = context.tally.verdict { throw RunInterruption(end: verdict) }
+        try await context.askAgain()
+        if let verdict = context.tally.verdict { throw verdict }
     }
 
     /// Asks about the rows that are due, or about every row.
@@ -190,10 +191,10 @@ package struct Reconciler: Sendable {
     ) async throws {
         // Rows that the command names are checked, whether or not they are due.
         guard case .delta(let settings) = job.coverage, job.filters.ids == nil else {
-            log("walk.begin", [:])
+            context.log("walk.begin")
             return try await WalkStep(context: context).run()
         }
-        let counts = try await ScheduleStep(context: context, settings: settings).run()
+        let counts = try await context.schedule(settings)
         let total = counts.due.values.reduce(0, +)
         if job.filters.leavesOutRows {
             try await QueueStep(context: context, part: .pending, held: true).run(limit: &limit)
@@ -203,7 +204,7 @@ package struct Reconciler: Sendable {
     }
 
     private func adopt(plan: String, in context: RunContext) async throws {
-        log("plan.take_up", ["plan": "\(plan)"])
+        context.log("plan.take_up", ["plan": "\(plan)"])
         try await store.stagePlan(plan, in: context.pass, run: header)
     }
 
@@ -211,7 +212,7 @@ package struct Reconciler: Sendable {
         _ runID: String, in context: RunContext
     ) async throws -> UndoCounts {
         let counts = try await store.stageUndo(ofRun: runID, in: context.pass, run: header)
-        log(
+        context.log(
             "undo.take_up",
             ["undo_of": "\(runID)", "ready": "\(counts.ready)", "conflicts": "\(counts.conflicts)"])
         return counts
@@ -225,7 +226,7 @@ package struct Reconciler: Sendable {
         if judges, job.steps.contains(.walk), header.leavesOutNothingOfItsApps {
             try await store.carryOpenFindings(in: context.pass, run: header)
         }
-        await ScheduleStep.countWhatIsLeft(in: context, after: ending.end)
+        await context.scheduleWhatIsLeft(after: ending.end)
         let coverage = judges ? try await coverage(of: context) : nil
         let plan = try await store.planTotals(of: context.pass)
         var decision = ExitDecision(
@@ -263,7 +264,7 @@ package struct Reconciler: Sendable {
                 unwritten: try await store.unwritten(of: context.pass, now: clock.now()),
                 undo: ending.undo)
         }
-        let causes = try await CauseStep(context: context).run()
+        let causes = try await context.findCauses()
         var conclusion = RunConclusion(
             ended: clock.now(), statuses: decision.statuses,
             messages: decision.messages + [ending.unanswered].compactMap(\.self) + remarks()
@@ -285,7 +286,7 @@ package struct Reconciler: Sendable {
         ) { [progress] done, total in
             progress(RunProgress(stage: .conclude, done: done, total: total))
         }
-        log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
+        context.log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
         return conclusion
     }
 
@@ -320,11 +321,5 @@ package struct Reconciler: Sendable {
                     endpoint: key[0], result: key[1], calls: counts.map(\.calls).reduce(0, +))
             }
             .sorted { ($0.endpoint, $0.result) < ($1.endpoint, $1.result) }
-    }
-
-    private func log(_ event: Logger.Message, _ metadata: Logger.Metadata) {
-        var metadata = metadata
-        metadata["run_id"] = "\(header.runID)"
-        logger.info(event, metadata: metadata)
     }
 }

@@ -54,10 +54,11 @@ final class Inquirer: Sendable {
             note(statuses, of: app)
             item.statuses = statuses
             item.held = try await heldRows(besides: row, in: statuses)
-            let missing = AliasRowSearch.missing(in: item).map(\.originalTransactionID)
+            let missing = item.missing
             if !missing.isEmpty {
-                item.aliasRows = try await AliasRowSearch(rows: rows).known(around: item)
-                item.underOtherApps = try await rows.rowsOfUnreadApps(holding: missing)
+                item.aliasRows = try await rows.knownAliasRows(of: missing, in: app)
+                item.underOtherApps = try await rows.rowsOfUnreadApps(
+                    holding: missing.map(\.originalTransactionID))
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
                 switch judge(item, policy: currentPolicy) {
@@ -149,7 +150,7 @@ final class Inquirer: Sendable {
             tally.note(history)
             item.history = history
             item.historyUnknowns = reading.unknowns
-            let listed = try await AliasRowSearch(rows: rows).listed(in: item)
+            let listed = try await rows.listedAliasRows(in: item)
             item.aliasRows.merge(listed) { $0 + $1 }
             item.purchases = try await rows.purchases(history.transactions, of: item.app)
             if policy.keepsPurchases, case .complete = history {

@@ -74,18 +74,15 @@ struct RowReader: Sendable {
 ///
 /// No status answer contains such an id, so before a subscription is inserted these rows are
 /// searched.
-struct AliasRowSearch: Sendable {
-    let rows: RowReader
-
+extension RowReader {
     /// The findings of earlier runs, and rows under the ids before a migration.
-    func known(around item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
-        let missing = Self.missing(in: item)
-        guard !missing.isEmpty else { return [:] }
-        var found = try await rows.aliasRows(
-            of: missing.map(\.originalTransactionID), in: item.app)
+    func knownAliasRows(
+        of missing: [StatedSubscription], in app: AppIdentity
+    ) async throws(StoreError) -> [String: [SubscriptionKey]] {
+        var found = try await aliasRows(of: missing.map(\.originalTransactionID), in: app)
         let before = missing.compactMap(\.transaction.previousOriginalTransactionID)
         guard !before.isEmpty else { return found }
-        let held = try await rows.rows(holding: before)
+        let held = try await rows(holding: before)
         for stated in missing {
             let standing = held.map(\.row.key).filter {
                 $0.originalTransactionID == stated.transaction.previousOriginalTransactionID
@@ -96,9 +93,11 @@ struct AliasRowSearch: Sendable {
     }
 
     /// Rows under the ids of later transactions that the customer's history names.
-    func listed(in item: Case) async throws(StoreError) -> [String: [SubscriptionKey]] {
+    func listedAliasRows(
+        in item: Case
+    ) async throws(StoreError) -> [String: [SubscriptionKey]] {
         guard case .complete(let transactions) = item.history else { return [:] }
-        let missing = Set(Self.missing(in: item).map(\.originalTransactionID))
+        let missing = Set(item.missing.map(\.originalTransactionID))
         let later = transactions.filter {
             missing.contains($0.originalTransactionID)
                 && $0.transactionID != $0.originalTransactionID
@@ -108,34 +107,32 @@ struct AliasRowSearch: Sendable {
             later.map { ($0.transactionID, $0.originalTransactionID) },
             uniquingKeysWith: { first, _ in first })
         var found: [String: [SubscriptionKey]] = [:]
-        for row in try await rows.rows(holding: Array(originals.keys)) {
+        for row in try await rows(holding: Array(originals.keys)) {
             guard let original = originals[row.row.key.originalTransactionID] else { continue }
             found[original, default: []].append(row.row.key)
         }
         return found
     }
+}
 
+extension Case {
     /// The subscriptions of the answer that we do not hold.
-    static func missing(in item: Case) -> [StatedSubscription] {
-        guard case .answered(let answer) = item.statuses else { return [] }
+    var missing: [StatedSubscription] {
+        guard case .answered(let answer) = statuses else { return [] }
         let others = answer.subscriptions.filter {
-            $0.originalTransactionID != item.asked?.row.key.originalTransactionID
+            $0.originalTransactionID != asked?.row.key.originalTransactionID
         }
         guard !others.isEmpty else { return [] }
-        let held = Set(item.held.map(\.row.key.originalTransactionID))
+        let held = Set(self.held.map(\.row.key.originalTransactionID))
         return others.filter { !held.contains($0.originalTransactionID) }
     }
 }
 
 /// Reads a customer's transaction history, or the refunds of it, to its end, or says that it could not.
 struct HistoryReader: Sendable {
-    /// Which transactions of the customer's are read.
-    enum Part {
-        case all, refunds
-    }
-
     let store: any AppStore
-    var part = Part.all
+    /// Whether only the refunds are read.
+    var readsRefunds = false
     let tally: AnswerTally
     let clock: RunClock
 
@@ -154,24 +151,13 @@ struct HistoryReader: Sendable {
     /// A revision that Apple no longer accepts is dropped and the reading starts over, once. Two
     /// pages with one revision, or an empty page that promises more, end it as incomplete.
     func read(_ id: TransactionID, after stored: String?) async throws(RunStop) -> Reading {
-        let reading = try await page(id, from: stored)
-        guard case .restart = reading else { return reading.reading }
-        return try await page(id, from: nil).reading
+        if let reading = try await page(id, from: stored) { return reading }
+        return try await page(id, from: nil)
+            ?? .incomplete("Apple refused to continue the history")
     }
 
-    private enum Outcome {
-        case reached(Reading)
-        case restart
-
-        var reading: Reading {
-            switch self {
-            case .reached(let reading): reading
-            case .restart: .incomplete("Apple refused to continue the history")
-            }
-        }
-    }
-
-    private func page(_ id: TransactionID, from start: String?) async throws(RunStop) -> Outcome {
+    /// - Returns: `nil` where the reading must start over.
+    private func page(_ id: TransactionID, from start: String?) async throws(RunStop) -> Reading? {
         var transactions: [SignedTransaction] = []
         var unknowns: [UnknownValue] = []
         var revision = start
@@ -180,44 +166,41 @@ struct HistoryReader: Sendable {
             // Page after page it may take longer than all the rest of a run.
             if clock.isPastDeadline { throw .deadlineReached }
             let lookup =
-                switch part {
-                case .all: try await store.transactionHistory(of: id, after: revision)
-                case .refunds: try await store.refundHistory(of: id, after: revision)
-                }
+                readsRefunds
+                ? try await store.refundHistory(of: id, after: revision)
+                : try await store.transactionHistory(of: id, after: revision)
             tally.note(lookup)
             switch lookup {
             case .answered(let page):
                 tally.note(rejected: page.rejected)
                 guard page.rejected.isEmpty else {
                     let isInvalid = page.rejected.contains { !$0.isUndetermined }
-                    return .reached(
-                        .incomplete(
-                            isInvalid
-                                ? "a transaction in it did not verify"
-                                : "whether a certificate in it is revoked could not be determined"))
+                    return .incomplete(
+                        isInvalid
+                            ? "a transaction in it did not verify"
+                            : "whether a certificate in it is revoked could not be determined")
                 }
                 transactions += page.transactions
                 unknowns += page.unknowns.filter { !unknowns.contains($0) }
                 guard page.hasMore else {
-                    return .reached(
-                        Reading(
-                            history: start.map { .since(revision: $0, transactions) }
-                                ?? .complete(transactions), revision: page.revision,
-                            unknowns: unknowns))
+                    return Reading(
+                        history: start.map { .since(revision: $0, transactions) }
+                            ?? .complete(transactions), revision: page.revision,
+                        unknowns: unknowns)
                 }
                 guard !page.transactions.isEmpty, seen.insert(page.revision).inserted else {
-                    return .reached(.incomplete("its pages repeat"))
+                    return .incomplete("its pages repeat")
                 }
                 revision = page.revision
-            case .restart: return .restart
+            case .restart: return nil
             case .transactionNotFound, .invalidID:
                 var reading = Reading.incomplete("Apple does not find the id")
                 reading.isNotFound = true
-                return .reached(reading)
-            default: return .reached(.incomplete("a page of it was not answered"))
+                return reading
+            default: return .incomplete("a page of it was not answered")
             }
         }
-        return .reached(.incomplete("it has more pages than the limit"))
+        return .incomplete("it has more pages than the limit")
     }
 }
 

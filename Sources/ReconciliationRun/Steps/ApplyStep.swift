@@ -23,7 +23,7 @@ struct ApplyStep {
                 outcome.canary = .notBegun
                 return outcome
             }
-            let canary = try await CanaryStep(context: context, size: canarySize).run()
+            let canary = try await context.checkCanary(of: canarySize)
             outcome.canary = canary
             guard canary.allowsRest else { return outcome }
         }
@@ -42,10 +42,10 @@ struct ApplyStep {
         let seal = try await store.sealPlan(of: pass, run: header) { done, total in
             progress(RunProgress(stage: .plan, done: done / 2, total: total))
         }
-        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+        if let signal = context.stop.signal { throw RunEnd.signal(signal) }
         let plan = SurveyedPlan(
             totals: try await guardedTotals(),
-            survey: try await store.reducePlan(of: pass, into: WatchedSurvey()) {
+            survey: try await store.reducePlan(of: pass, into: (survey: PlanSurvey(), read: 0)) {
                 $0.survey.add($1, askedBecause: $2)
                 $0.read += 1
                 guard $0.read.isMultiple(of: RunLimits.findingsPerPage) else { return }
@@ -75,13 +75,8 @@ struct ApplyStep {
     private func refusal(of seal: PlanSeal) async throws -> String? {
         guard let review = context.reviewPlan else { return nil }
         let refusal = try await review(seal)
-        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
+        if let signal = context.stop.signal { throw RunEnd.signal(signal) }
         return refusal
-    }
-
-    private struct WatchedSurvey: Sendable {
-        var survey = PlanSurvey()
-        var read = 0
     }
 
     /// Reverting a run is not guarded: it was requested for exactly these corrections, and Apple's
@@ -135,29 +130,26 @@ struct ApplyStep {
     }
 
     private func log(_ plan: SurveyedPlan, _ seal: PlanSeal, _ outcome: PlanOutcome) {
-        let runID = context.header.runID
-        context.logger.info(
+        context.log(
             "plan",
-            metadata: [
+            [
                 "changes": "\(plan.totals.changes)", "breaches": "\(outcome.breaches.count)",
-                "plan": "\(seal.sha256)", "run_id": "\(runID)",
+                "plan": "\(seal.sha256)",
             ])
         for breach in outcome.breaches {
-            context.logger.warning(
+            context.log(
                 "guard.breach",
-                metadata: [
-                    "guard": "\(breach.name.rawValue)", "sentence": "\(breach.sentence)",
-                    "run_id": "\(runID)",
-                ])
+                ["guard": "\(breach.name.rawValue)", "sentence": "\(breach.sentence)"], at: .warning
+            )
         }
         for lift in outcome.lifts {
-            context.logger.warning(
+            context.log(
                 "guard.lifted",
-                metadata: [
+                [
                     "guard": "\(lift.name.rawValue)", "reason": "\(lift.reason)",
                     "actor": "\(lift.actor)", "lifted_by": "\(lift.liftedBy)",
-                    "sentence": "\(lift.breach ?? "")", "run_id": "\(runID)",
-                ])
+                    "sentence": "\(lift.breach ?? "")",
+                ], at: .warning)
         }
     }
 }
@@ -171,8 +163,8 @@ extension RunContext {
         let total = try await store.correctionsLeft(of: pass)
         while true {
             let isReleased = try await store.waitForCompanyDatabase()
-            if let signal = stop.signal { throw RunInterruption(end: .signal(signal)) }
-            guard isReleased else { throw RunInterruption(end: .deadline) }
+            if let signal = stop.signal { throw RunEnd.signal(signal) }
+            guard isReleased else { throw RunEnd.deadline }
             let now = clock.now()
             let count = try await batch(RunLimits.correctionsPerTransaction, now)
             guard count > 0 else { return }

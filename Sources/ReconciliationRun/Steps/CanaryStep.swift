@@ -3,18 +3,14 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and judges
-/// what now is in the database.
-///
-/// The rest of a plan is only written when they all agree. The choice is stored before anything is
-/// written, so a run that continues a killed one looks at the same rows.
-struct CanaryStep {
-    let context: RunContext
-    /// How many subscriptions.
-    let size: Int
-
-    func run() async throws -> CanaryOutcome {
-        let rows = try await write()
+extension RunContext {
+    /// Writes the corrections of a few subscriptions, asks Apple about exactly these again, and judges
+    /// what now is in the database.
+    ///
+    /// The rest of a plan is only written when they all agree. The choice is stored before anything is
+    /// written, so a run that continues a killed one looks at the same rows.
+    func checkCanary(of size: Int) async throws -> CanaryOutcome {
+        let rows = try await writeCanary(of: size)
         var differing: [String: String] = [:]
         var undecided: [UndecidedReason: Int] = [:]
         for start in stride(from: 0, to: rows.count, by: RunLimits.rowsPerPage) {
@@ -29,13 +25,12 @@ struct CanaryStep {
                 }
             }
         }
-        context.logger.notice(
+        log(
             "canary",
-            metadata: [
+            [
                 "subscriptions": "\(rows.count)", "differing": "\(differing.count)",
                 "undecided": "\(undecided.values.reduce(0, +))",
-                "run_id": "\(context.header.runID)",
-            ])
+            ], at: .notice)
         if !differing.isEmpty { return .differs(differing, of: rows.count) }
         if !undecided.isEmpty { return .undecided(undecided, of: rows.count) }
         return .agrees(subscriptions: rows.count)
@@ -43,10 +38,9 @@ struct CanaryStep {
 
     /// Writes until so many subscriptions are corrected, or the plan has no more: a row that
     /// changed or that the database refuses proves nothing, and another takes its place.
-    private func write() async throws -> [CanaryRow] {
-        let (store, pass, header) = (context.store, context.pass, context.header)
+    private func writeCanary(of size: Int) async throws -> [CanaryRow] {
         while true {
-            try await context.apply { limit, now in
+            try await apply { limit, now in
                 try await store.applyCanary(limit: limit, in: pass, run: header, at: now)
             }
             let written = try await store.writtenCanary(of: pass)
@@ -57,19 +51,16 @@ struct CanaryStep {
         }
     }
 
-    private struct Look {
-        var judgements: [(CanaryRow, CanaryJudgement)] = []
-        var end: RunEnd?
-    }
-
     /// Asks about the rows as they are now.
     ///
     /// They were signed a moment ago, so what keeps a walk away from rows in flight must not keep
     /// this look away from them.
+    ///
+    /// - Returns: The judgements, or the reason to end the run.
     private func lookAgain(
         at rows: [CanaryRow]
-    ) async throws -> Look {
-        var context = context
+    ) async throws -> (judgements: [(CanaryRow, CanaryJudgement)], end: RunEnd?) {
+        var context = self
         context.job.policy.settleMilliseconds = 0
         let keys = Set(rows.map(\.key))
         let held = try await context.rows.rows(holding: rows.map(\.key.originalTransactionID))
@@ -83,18 +74,16 @@ struct CanaryStep {
         // An outage leaves rows undecided; anything else ends the run in its own words.
         switch page.end {
         case nil, .unavailable: break
-        case .some(let end): return Look(end: end)
+        case .some(let end): return ([], end)
         }
         let outcomes = Dictionary(
             page.batch.outcomes.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let heldKeys = Set(held.map(\.row.key))
-        return Look(
-            judgements: rows.map { row in
-                (
-                    row,
-                    CanaryJudgement(
-                        of: row, isHeld: heldKeys.contains(row.key), outcome: outcomes[row.key])
-                )
-            })
+        let judgements = rows.map { row in
+            let judgement = CanaryJudgement(
+                of: row, isHeld: heldKeys.contains(row.key), outcome: outcomes[row.key])
+            return (row, judgement)
+        }
+        return (judgements, nil)
     }
 }

@@ -2,23 +2,22 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Finds the cause of every finding of the checkpoint and groups the findings by cause.
-///
-/// It runs last, when it is known what was corrected. It asks Apple nothing: everything was stored
-/// while the notification history was read.
-struct CauseStep {
-    let context: RunContext
-
-    /// Returns the clusters; none when a signal asks the run to end now.
-    func run() async throws(StoreError) -> [CauseCluster] {
-        let histories = try await context.store.historyRead(in: context.pass)
-        let now = context.clock.now()
+extension RunContext {
+    /// Finds the cause of every finding of the checkpoint and groups the findings by cause.
+    ///
+    /// It runs last, when it is known what was corrected. It asks Apple nothing: everything was stored
+    /// while the notification history was read.
+    ///
+    /// - Returns: The clusters; none when a signal asks the run to end now.
+    func findCauses() async throws(StoreError) -> [CauseCluster] {
+        let histories = try await store.historyRead(in: pass)
+        let now = clock.now()
         var tally = CauseTally()
         var position: Int64?
         var explained = 0
-        while context.stop.signal == nil {
-            let page = try await context.store.findingsToExplain(
-                after: position, limit: RunLimits.findingsPerPage, in: context.pass)
+        while stop.signal == nil {
+            let page = try await store.findingsToExplain(
+                after: position, limit: RunLimits.findingsPerPage, in: pass)
             guard let last = page.last else { return tally.result }
             var texts: [Int64: String] = [:]
             for item in page {
@@ -27,7 +26,7 @@ struct CauseStep {
                 }
                 let search = CauseSearch(
                     history: app.flatMap { histories[$0] },
-                    inboxIsKept: context.job.recover.inboxIsKept, now: now)
+                    inboxIsKept: job.recover.inboxIsKept, now: now)
                 guard
                     let cause = adoptedCause(of: item.finding)
                         ?? search.cause(of: item.finding, among: item.notifications)
@@ -36,11 +35,11 @@ struct CauseStep {
                 if cause.text != item.finding.cause { texts[item.sequence] = cause.text }
             }
             if !texts.isEmpty {
-                try await context.store.explain(texts, in: context.pass, run: context.header)
+                try await store.explain(texts, in: pass, run: header)
             }
             position = last.sequence
             explained += page.count
-            context.progress(RunProgress(stage: .causes, done: explained))
+            progress(RunProgress(stage: .causes, done: explained))
         }
         return []
     }
@@ -48,7 +47,7 @@ struct CauseStep {
     /// Returns the cause that the run with the plan found: it had read the history, and this one
     /// has not.
     private func adoptedCause(of finding: Finding) -> FindingCause? {
-        guard case .plan = context.job.planSource else { return nil }
+        guard case .plan = job.planSource else { return nil }
         return finding.cause.map { FindingCause(text: $0) }
     }
 }

@@ -55,10 +55,7 @@ struct NotificationReading {
         }
     }
 
-    private struct Answer: Sendable {
-        let slice: Int
-        let result: Result<Lookup<NotificationPage>, RunStop>
-    }
+    private typealias Answer = (slice: Int, result: Result<Lookup<NotificationPage>, RunStop>)
 
     /// Asks for the next page of a slice, unless the reading is over.
     private mutating func ask(_ slice: Int, in group: inout TaskGroup<Answer>) {
@@ -69,9 +66,9 @@ struct NotificationReading {
             do throws(RunStop) {
                 let lookup = try await appStore.notificationHistory(
                     in: window, paginationToken: token)
-                return Answer(slice: slice, result: .success(lookup))
+                return (slice, .success(lookup))
             } catch {
-                return Answer(slice: slice, result: .failure(error))
+                return (slice, .failure(error))
             }
         }
     }
@@ -133,36 +130,31 @@ extension NotificationWindow {
     }
 }
 
-/// Sorts the subscriptions that notifications name: those whose row agrees with the signed
-/// statement in the notification are settled by it, without a call; about the others Apple must be
-/// asked.
-struct NotifiedSubscriptions {
-    let context: RunContext
-    let app: AppIdentity
-    /// Whether no run has read this app's history to its end yet.
+extension RecoverStep {
+    /// Sorts the subscriptions that notifications name: those whose row agrees with the signed
+    /// statement in the notification are settled by it, without a call; about the others Apple must be
+    /// asked.
     ///
-    /// Apple's answer about a customer shows subscriptions that the table lacks, and a notification
-    /// does not. So a notification settles no row in such a run that was never checked.
-    let isFirstReading: Bool
-
-    func sort(
-        _ notifications: [RecordedNotification]
+    /// Where `isFirst` says that no run has read this app's history to its end yet, a notification
+    /// settles no row that was never checked: Apple's answer about a customer shows subscriptions that
+    /// the table lacks, and a notification does not.
+    func sortSubscriptions(
+        of notifications: [RecordedNotification], isFirst: Bool
     ) async throws -> (settled: [RowOutcome], pending: [NewQuestion]) {
         let newest = Self.newest(of: notifications)
         let rows = try await context.rows.rows(holding: Array(newest.keys))
         let held = Dictionary(
-            rows.filter { $0.row.key.isOf(app) }.map {
+            rows.filter { app.owns($0.row.key) }.map {
                 ($0.row.key.originalTransactionID, $0)
             }, uniquingKeysWith: { first, _ in first })
-        var policy = context.job.policy
-        policy.now = context.clock.now()
+        let policy = context.policyOfNow
         var settled: [RowOutcome] = []
         var pending: [NewQuestion] = []
         for (id, notification) in newest {
             let row = held[id]
             if let row, Self.isPast(notification, for: row) { continue }
             if let row, let outcome = agreement(of: row, with: notification, policy: policy) {
-                if row.check != nil || !isFirstReading { settled.append(outcome) }
+                if row.check != nil || !isFirst { settled.append(outcome) }
                 continue
             }
             pending.append(
@@ -207,14 +199,9 @@ struct NotifiedSubscriptions {
         else { return nil }
         return outcome
     }
-}
 
-/// Compares the one-time purchases that notifications are about with the stored ones, without a call.
-struct NotifiedPurchases {
-    let context: RunContext
-    let app: AppIdentity
-
-    /// The outcomes of the purchases that new notifications name, by what Apple signed last.
+    /// The outcomes of the one-time purchases that new notifications name, by what Apple signed last,
+    /// without a call.
     ///
     /// - Parameters:
     ///   - fresh: The notifications that no earlier run took in.
@@ -222,18 +209,17 @@ struct NotifiedPurchases {
     ///     company, nothing is said of its purchase.
     /// - Returns: An outcome for each purchase; none where the company stores no purchases.
     /// - Throws: What reading the stored purchases throws.
-    func outcomes(
+    func purchaseOutcomes(
         of fresh: [RecordedNotification], knowing page: [RecordedNotification]
     ) async throws -> [RowOutcome] {
-        var policy = context.job.policy
         let new = Set(fresh.compactMap(\.purchase?.transactionID))
-        guard policy.keepsPurchases, !new.isEmpty else { return [] }
+        guard context.job.policy.keepsPurchases, !new.isEmpty else { return [] }
         let known = page.compactMap(\.purchase).filter { new.contains($0.transactionID) }
         let newest = Dictionary(known.map { ($0.transactionID, $0) }) { first, second in
             first.signedDate >= second.signedDate ? first : second
         }
         guard let stored = try await context.rows.purchases(known, of: app) else { return [] }
-        policy.now = context.clock.now()
+        let policy = context.policyOfNow
         return newest.values.sorted { $0.transactionID < $1.transactionID }.map { signed in
             outcome(
                 ofPurchase: signed, stored: stored[signed.transactionID], app: app, policy: policy)
@@ -244,10 +230,4 @@ struct NotifiedPurchases {
 extension RecordedNotification {
     /// When Apple signed what it says of the subscription.
     fileprivate var statedDate: Timestamp { stated?.signedDate ?? signedDate }
-}
-
-extension SubscriptionKey {
-    fileprivate func isOf(_ app: AppIdentity) -> Bool {
-        bundleID == app.bundleID && environment == app.environment.rawValue
-    }
 }

@@ -25,7 +25,7 @@ struct QuestionWindow {
     @discardableResult
     func ask<Source: QuestionSource>(_ source: Source) async throws -> Source {
         let window = await answered(Window(source: source, context: context, isStaging: true))
-        if let end = window.asked.end { throw RunInterruption(end: end) }
+        if let end = window.asked.end { throw end }
         return window.source
     }
 
@@ -93,9 +93,7 @@ private struct Window<Source: QuestionSource>: Sendable {
                     let customer = await next()
                 {
                     group.addTask {
-                        Answer(
-                            result: await AskedPage.ask(customer.subjects, inquirer: inquirer),
-                            customer: customer)
+                        (await AskedPage.ask(customer.subjects, inquirer: inquirer), customer)
                     }
                     inFlight += 1
                 }
@@ -125,10 +123,7 @@ private struct Window<Source: QuestionSource>: Sendable {
         }
     }
 
-    private struct Answer: Sendable {
-        var result: AskedPage.GroupResult
-        var customer: Customer
-    }
+    private typealias Answer = (result: AskedPage.GroupResult, customer: Customer)
 
     /// The next customer to ask about; `nil` when every one must wait.
     private mutating func next() async -> Customer? {
@@ -170,7 +165,7 @@ private struct Window<Source: QuestionSource>: Sendable {
             waiting += groups.map { Customer($0, page: pages) }
             done += page.rows - page.subjects.count
             asked.batch.outcomes += page.settled
-            // Not asked until `AskAgainStep`; should the run not come so far, they were not
+            // Not asked until `askAgain`; should the run not come so far, they were not
             // reached, and are asked in their turn the next time.
             asked.batch.outcomes += page.putOff.map {
                 RowOutcome(key: $0, verdict: .undecided(.deadline))
@@ -244,20 +239,13 @@ struct QuestionPage: Sendable {
     var walkedThrough: SubscriptionKey?
 
     /// A row, or a subscription without a row, and why Apple is asked about it.
-    struct Item {
-        var key: SubscriptionKey
-        var row: ScopedRow?
-        var reason: QuestionReason
-    }
+    typealias Item = (key: SubscriptionKey, row: ScopedRow?, reason: QuestionReason)
 }
 
-/// Says of each row of a page whether Apple is asked, and through which app.
-struct QuestionSorting {
-    let context: RunContext
-
-    func page(of items: [QuestionPage.Item]) async throws -> QuestionPage {
-        var policy = context.job.policy
-        policy.now = context.clock.now()
+extension RunContext {
+    /// Says of each row of a page whether Apple is asked, and through which app.
+    func questionPage(of items: [QuestionPage.Item]) async throws -> QuestionPage {
+        let policy = policyOfNow
         var page = QuestionPage()
         let failing = try await failedLastTime(among: items.compactMap { $0.row?.row.key })
         for item in items {
@@ -289,7 +277,7 @@ struct QuestionSorting {
     private func app(of key: SubscriptionKey) -> AppIdentity? {
         guard let environment = AppStoreEnvironment(rawValue: key.environment) else { return nil }
         let app = AppIdentity(bundleID: key.bundleID, environment: environment)
-        return context.appStores[app] == nil ? nil : app
+        return appStores[app] == nil ? nil : app
     }
 
     /// Returns the rows that failed in the run before.
@@ -300,7 +288,7 @@ struct QuestionSorting {
         among keys: [SubscriptionKey]
     ) async throws -> Set<SubscriptionKey> {
         guard !keys.isEmpty else { return [] }
-        return try await context.store.failedLastTime(among: keys, before: context.header)
+        return try await store.failedLastTime(among: keys, before: header)
     }
 }
 
@@ -327,10 +315,7 @@ struct AskedPage: Sendable {
     /// Set when asking must end; the batch still holds what was checked before.
     var end: RunEnd?
 
-    struct GroupResult: Sendable {
-        var judged: [Inquirer.Judged] = []
-        var end: RunEnd?
-    }
+    typealias GroupResult = (judged: [Inquirer.Judged], end: RunEnd?)
 
     static func grouped(_ subjects: [Subject]) -> [[Subject]] {
         var positions: [Payer: Int] = [:]
@@ -349,7 +334,7 @@ struct AskedPage: Sendable {
     }
 
     static func ask(_ subjects: [Subject], inquirer: Inquirer) async -> GroupResult {
-        var result = GroupResult()
+        var judgements: [Inquirer.Judged] = []
         var settled: Set<SubscriptionKey> = []
         for subject in subjects {
             if let key = subject.row?.row.key, settled.contains(key) { continue }
@@ -360,13 +345,12 @@ struct AskedPage: Sendable {
                     judged.outcomes[index].because(subject.reason)
                 }
                 if subjects.count > 1 { settled.formUnion(judged.outcomes.map(\.key)) }
-                result.judged.append(judged)
+                judgements.append(judged)
             } catch {
-                result.end = RunEnd(thrown: error)
-                return result
+                return (judgements, RunEnd(thrown: error))
             }
         }
-        return result
+        return (judgements, nil)
     }
 
     /// Drops a failure to be asked again where a later answer about the same customer settles it.

@@ -33,7 +33,7 @@ struct QueueStep: QuestionSource {
     }
 
     mutating func next() async throws -> QuestionPage? {
-        if let end = context.reasonToStop { throw RunInterruption(end: end) }
+        if let end = context.reasonToStop { throw end }
         if let limit, limit <= 0 { return nil }
         let start = position
         let lines = try await context.store.lines(
@@ -41,12 +41,12 @@ struct QueueStep: QuestionSource {
         guard let last = lines.last else { return nil }
         position = last
         var items = try await items(of: lines)
-        if !items.isEmpty, context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
+        if !items.isEmpty, context.clock.isPastDeadline { throw RunEnd.deadline }
         if let left = limit {
             items = Array(items.prefix(left))
             limit = left - items.count
         }
-        var page = try await QuestionSorting(context: context).page(of: items)
+        var page = try await context.questionPage(of: items)
         page.rows = lines.count
         return page
     }
@@ -63,9 +63,7 @@ struct QueueStep: QuestionSource {
         let open = wanted.filter { !settled.contains($0.key) }
         guard !held else {
             return open.compactMap { line in
-                byKey[line.key].map {
-                    QuestionPage.Item(key: line.key, row: $0, reason: line.reason)
-                }
+                byKey[line.key].map { (line.key, $0, line.reason) }
             }
         }
         let unheld = open.filter { byKey[$0.key] == nil }
@@ -78,54 +76,47 @@ struct QueueStep: QuestionSource {
             try await context.stage(
                 StagedBatch(outcomes: gone.map { RowOutcome(key: $0.key, verdict: nil) }))
         }
-        return named.filter { !elsewhere.contains($0.key) }.map {
-            QuestionPage.Item(key: $0.key, row: nil, reason: $0.reason)
-        }
+        return named.filter { !elsewhere.contains($0.key) }.map { ($0.key, nil, $0.reason) }
     }
 }
 
-/// Finds the rows that this run must ask Apple about.
-struct ScheduleStep {
-    let context: RunContext
-    let settings: DeltaSettings
-
+extension RunContext {
     /// Finds out which rows were due, where a run ended before it came to that: its report counts
     /// them as not checked, and a retry asks about them.
     ///
     /// Where they cannot be read any more, the report tells of those alone that were pending
     /// before.
-    static func countWhatIsLeft(in context: RunContext, after end: RunEnd) async {
+    func scheduleWhatIsLeft(after end: RunEnd) async {
         switch end {
         case .completed, .store, .refused: return
         case .deadline, .signal, .stop, .unavailable, .unreadable: break
         }
-        let job = context.job
         guard job.obstacle == nil, job.planSource == .judgement, job.steps.contains(.walk),
             !job.filters.leavesOutRows, case .delta(let settings) = job.coverage
         else { return }
-        _ = try? await ScheduleStep(context: context, settings: settings).run()
+        _ = try? await schedule(settings)
     }
 
-    func run() async throws -> ScheduleCounts {
-        let now = context.clock.now()
+    /// Finds the rows that this run must ask Apple about.
+    func schedule(_ settings: DeltaSettings) async throws -> ScheduleCounts {
+        let now = clock.now()
         var request = ScheduleRequest(
             now: now, sweepMilliseconds: settings.sweepMilliseconds,
             sweepEndedMilliseconds: settings.sweepEndedMilliseconds, sample: settings.sample,
-            seed: Self.seed(of: context.header.runID), apps: context.job.filters.apps)
-        request.readsHistories = context.job.policy.history != .never
-        context.logger.info("schedule.begin", metadata: ["run_id": "\(context.header.runID)"])
-        let apps = Set(context.job.policy.apps)
+            seed: Self.seed(of: header.runID), apps: job.filters.apps)
+        request.readsHistories = job.policy.history != .never
+        log("schedule.begin")
+        let apps = Set(job.policy.apps)
         let asked = request
-        let counts = try await context.store.schedule(
-            asked, in: context.pass, run: context.header,
+        let counts = try await store.schedule(
+            asked, in: pass, run: header,
             level: { sweepLevel(rowsByDaysLeft: $0) },
             due: { dueReason(of: $0, sweeping: $1, asked, apps: apps) })
         var metadata: Logger.Metadata = [
-            "run_id": "\(context.header.runID)", "rows": "\(counts.rows)",
-            "quiet": "\(counts.unchanged)",
+            "rows": "\(counts.rows)", "quiet": "\(counts.unchanged)",
         ]
         for (reason, rows) in counts.due { metadata[reason.rawValue] = "\(rows)" }
-        context.logger.info("schedule", metadata: metadata)
+        log("schedule", metadata)
         return counts
     }
 

@@ -67,8 +67,8 @@ struct RecoverStep {
             return (reading, unknowns)
         }
         if !unknowns.isEmpty { try await report(unknowns: unknowns) }
-        if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-        if let end = reading.end { throw RunInterruption(end: end) }
+        if let signal = context.stop.signal { throw RunEnd.signal(signal) }
+        if let end = reading.end { throw end }
         if let failure = reading.failure {
             let problem =
                 "The notification history of \(app.bundleID) (\(app.environment.rawValue)) "
@@ -126,11 +126,9 @@ struct RecoverStep {
         var recorded = RecordedPage(
             fresh: fresh, findings: found, traced: traced,
             intoInbox: context.header.worksOffQueue)
-        let questions = NotifiedSubscriptions(
-            context: context, app: app, isFirstReading: isFirst)
-        (recorded.settled, recorded.pending) = try await questions.sort(fresh)
-        recorded.purchases = try await NotifiedPurchases(context: context, app: app)
-            .outcomes(of: fresh, knowing: page.notifications)
+        (recorded.settled, recorded.pending) = try await sortSubscriptions(
+            of: fresh, isFirst: isFirst)
+        recorded.purchases = try await purchaseOutcomes(of: fresh, knowing: page.notifications)
         try await context.store.record(
             recorded, of: app, in: context.pass, run: context.header)
         let unbelievable = page.rejected.filter { !$0.isUndetermined }

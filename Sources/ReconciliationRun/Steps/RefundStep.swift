@@ -2,49 +2,47 @@ import Reconciliation
 import SubscriptionStore
 import Subscriptions
 
-/// Reads the purchases of customers whose one-time purchases are stored, each customer once in so many days.
-///
-/// In come the stored purchases whose customers are due, after everything else was asked; out go the
-/// outcomes of their purchases. It asks Apple about no customer whose history the run has read. Of a
-/// customer with a stored subscription it reads the list of refunds. Of any other customer it reads the
-/// whole history by one of the stored purchases, because no question about a subscription shows it. Many
-/// customers are read at once.
-struct RefundStep {
-    let context: RunContext
-
-    func run() async throws {
-        guard let days = context.job.refundSweepDays, context.job.policy.keepsPurchases,
-            !context.job.filters.leavesOutRows
+extension RunContext {
+    /// Reads the purchases of customers whose one-time purchases are stored, each customer once in so many days.
+    ///
+    /// In come the stored purchases whose customers are due, after everything else was asked; out go the
+    /// outcomes of their purchases. It asks Apple about no customer whose history the run has read. Of a
+    /// customer with a stored subscription it reads the list of refunds. Of any other customer it reads the
+    /// whole history by one of the stored purchases, because no question about a subscription shows it. Many
+    /// customers are read at once.
+    func readRefunds() async throws {
+        guard let days = job.refundSweepDays, job.policy.keepsPurchases,
+            !job.filters.leavesOutRows
         else { return }
-        for app in context.appStores.keys.sorted() where context.job.filters.includes(app) {
-            try await run(RefundSweep(app: app, days: days, now: context.header.started))
+        for app in appStores.keys.sorted() where job.filters.includes(app) {
+            try await read(RefundSweep(app: app, days: days, now: header.started))
         }
     }
 
-    private func run(_ sweep: RefundSweep) async throws {
-        guard let appStore = context.appStores[sweep.app] else {
+    private func read(_ sweep: RefundSweep) async throws {
+        guard let appStore = appStores[sweep.app] else {
             throw Inquirer.notConnected(sweep.app)
         }
-        let total = try await context.store.customersToRead(in: sweep).tonight
+        let total = try await store.customersToRead(in: sweep).tonight
         var done = 0
         var last: String?
         while done < total {
-            let due = try await context.store.dueRefunds(
-                of: sweep, after: last, limit: RunLimits.rowsPerPage, in: context.pass)
+            let due = try await store.dueRefunds(
+                of: sweep, after: last, limit: RunLimits.rowsPerPage, in: pass)
             guard let end = due.last else { return }
             last = end.transactionID
             var asked: Set<PurchaseCustomer> = []
             let customers = due.filter { asked.insert($0.customer).inserted }.prefix(total - done)
             let before = done
-            let stop = await context.stop.interruptible {
+            let ended = await stop.interruptible {
                 await read(Array(customers), of: sweep, from: appStore) { read in
-                    context.progress(
+                    progress(
                         RunProgress(stage: .purchases, done: before + read, total: total))
                 }
             }
             done += customers.count
-            if let signal = context.stop.signal { throw RunInterruption(end: .signal(signal)) }
-            if let stop { throw RunInterruption(end: stop) }
+            if let signal = stop.signal { throw RunEnd.signal(signal) }
+            if let ended { throw ended }
         }
     }
 
@@ -63,7 +61,7 @@ struct RefundStep {
                 while inFlight < RunLimits.concurrentInquiries, end == nil,
                     let customer = waiting.next()
                 {
-                    end = context.reasonToEnd
+                    end = reasonToEnd
                     guard end == nil else { break }
                     group.addTask {
                         do {
@@ -89,11 +87,11 @@ struct RefundStep {
     private func read(
         _ customer: RefundedCustomer, of sweep: RefundSweep, from appStore: any AppStore
     ) async throws {
-        let own = try await context.store.purchases(
+        let own = try await store.purchases(
             of: customer.customer, in: sweep.app, limit: RunLimits.purchasesPerCustomer)
         let reader = HistoryReader(
-            store: appStore, part: customer.hasSubscription ? .refunds : .all,
-            tally: context.tally, clock: context.clock)
+            store: appStore, readsRefunds: customer.hasSubscription,
+            tally: tally, clock: clock)
         var signed: [SignedTransaction] = []
         var owner: PurchaseOwner?
         var absent: [LocalTransaction] = []
@@ -112,7 +110,7 @@ struct RefundStep {
             let history =
                 customer.hasSubscription
                 ? reading.history : customerHistory(reading.history, ofPurchase: id.text)
-            context.tally.note(history)
+            tally.note(history)
             guard case .complete(let all) = history else { return }
             signed = all.filter { !$0.isSubscription }
             if customer.hasSubscription {
@@ -121,7 +119,7 @@ struct RefundStep {
             } else {
                 owner = PurchaseOwner(
                     purchase, signed: all.first { $0.transactionID == id.text })
-                absent = absentPurchases(own, from: history, policy: policy)
+                absent = absentPurchases(own, from: history, policy: policyOfNow)
                 outcomes = try await subscriptionsNotStored(among: all, app: sweep.app)
             }
             break
@@ -129,8 +127,8 @@ struct RefundStep {
         outcomes +=
             try await self.outcomes(of: signed, owner: owner, app: sweep.app)
             + self.outcomes(ofAbsent: absent, app: sweep.app, from: appStore)
-        try await context.store.stage(
-            outcomes, ofRefundsOf: customer, in: sweep, pass: context.pass, run: context.header)
+        try await store.stage(
+            outcomes, ofRefundsOf: customer, in: sweep, pass: pass, run: header)
     }
 
     /// The verdict about the purchase by which a list of refunds was read, which lacks it.
@@ -156,7 +154,7 @@ struct RefundStep {
         let ids = own.filter {
             $0.revocationDate != nil && !listed.contains($0.key.transactionID)
         }.map(\.key.transactionID)
-        let infos = try await appStore.transactionInfos(of: ids, tally: context.tally)
+        let infos = try await appStore.transactionInfos(of: ids, tally: tally)
         return ids.compactMap { id in
             guard case .answered(let info) = infos[id], info.transactionID == id,
                 !info.isSubscription
@@ -173,7 +171,7 @@ struct RefundStep {
         let ids = Set(signed.filter(\.isSubscription).map(\.originalTransactionID))
         guard !ids.isEmpty else { return [] }
         let held = Set(
-            try await context.rows.rows(holding: ids.sorted()).map(\.row.key.originalTransactionID))
+            try await rows.rows(holding: ids.sorted()).map(\.row.key.originalTransactionID))
         return ids.subtracting(held).sorted().map { id in
             var outcome = RowOutcome(
                 key: SubscriptionKey(app: app, originalTransactionID: id), verdict: nil)
@@ -185,31 +183,24 @@ struct RefundStep {
     private func outcomes(
         of signed: [SignedTransaction], owner: PurchaseOwner?, app: AppIdentity
     ) async throws -> [RowOutcome] {
-        let stored = try await context.rows.purchases(signed, of: app) ?? [:]
+        let stored = try await rows.purchases(signed, of: app) ?? [:]
         return signed.map {
             outcome(
                 ofPurchase: $0, stored: stored[$0.transactionID], owner: owner, app: app,
-                isNotified: false, policy: policy)
+                isNotified: false, policy: policyOfNow)
         }
     }
 
     private func outcomes(
         ofAbsent purchases: [LocalTransaction], app: AppIdentity, from appStore: any AppStore
     ) async throws -> [RowOutcome] {
-        guard context.job.policy.onlyKinds?.contains(.purchaseUnknown) ?? true else { return [] }
+        guard job.policy.onlyKinds?.contains(.purchaseUnknown) ?? true else { return [] }
         let infos = try await appStore.transactionInfos(
-            of: purchases.map(\.key.transactionID), tally: context.tally)
+            of: purchases.map(\.key.transactionID), tally: tally)
         return purchases.compactMap { purchase in
             infos[purchase.key.transactionID].flatMap {
-                outcome(ofAbsent: purchase, info: $0, app: app, policy: policy)
+                outcome(ofAbsent: purchase, info: $0, app: app, policy: policyOfNow)
             }
         }
-    }
-
-    /// The policy as of now: a run of hours must not check by the hour of its start.
-    private var policy: Policy {
-        var policy = context.job.policy
-        policy.now = context.clock.now()
-        return policy
     }
 }

@@ -26,6 +26,13 @@ struct RunContext: Sendable {
 
     var rows: RowReader { RowReader(store: store) }
 
+    /// The policy as of now: a run of hours must not check by the hour of its start.
+    var policyOfNow: Policy {
+        var policy = job.policy
+        policy.now = clock.now()
+        return policy
+    }
+
     /// Whether a row may be settled by the statement in a notification: not where every row is to
     /// be checked.
     var settlesByNotification: Bool {
@@ -63,21 +70,23 @@ struct RunContext: Sendable {
     func stage(_ batch: StagedBatch) async throws {
         try await store.stage(batch, in: pass, run: header)
     }
+
+    func log(
+        _ event: Logger.Message, _ metadata: Logger.Metadata = [:], at level: Logger.Level = .info
+    ) {
+        var metadata = metadata
+        metadata["run_id"] = "\(header.runID)"
+        logger.log(level: level, event, metadata: metadata)
+    }
 }
 
-/// Thrown by a step that must end the asking.
-///
-/// A step throws this, the store's `StoreError`, or Apple's `RunStop`; `RunEnd(thrown:)` makes the
-/// end of the run from each.
-struct RunInterruption: Error {
-    let end: RunEnd
-}
-
-extension RunEnd {
+/// A step that must end the asking throws the end of the run, the store's `StoreError`, or Apple's
+/// `RunStop`.
+extension RunEnd: Error {
     /// The end of the run that follows from what a step threw.
     init(thrown error: any Error) {
         switch error {
-        case let interruption as RunInterruption: self = interruption.end
+        case let end as RunEnd: self = end
         case let error as StoreError: self = .store(error)
         case let stop as RunStop: self.init(stop)
         default:

@@ -26,17 +26,17 @@ struct WalkStep: QuestionSource {
     }
 
     mutating func next() async throws -> QuestionPage? {
-        if let end = context.reasonToStop { throw RunInterruption(end: end) }
+        if let end = context.reasonToStop { throw end }
         if let limit = context.job.filters.limit, taken >= limit { return nil }
         let start = position
         let page = try await context.store.rows(after: start, limit: RunLimits.rowsPerPage)
         guard let last = page.last else { return nil }
         position = last.row.key
         let chosen = choose(from: try await unsettled(among: page), alreadyTaken: taken)
-        if !chosen.isEmpty, context.clock.isPastDeadline { throw RunInterruption(end: .deadline) }
+        if !chosen.isEmpty, context.clock.isPastDeadline { throw RunEnd.deadline }
         taken += chosen.count
-        var questions = try await QuestionSorting(context: context).page(
-            of: chosen.map { QuestionPage.Item(key: $0.row.key, row: $0, reason: .round) })
+        var questions = try await context.questionPage(
+            of: chosen.map { ($0.row.key, $0, .round) })
         questions.walkedThrough = position
         // Rows that are left out cause no questions, in the forecast too.
         questions.rows = chosen.count - questions.settled.count
