@@ -241,7 +241,7 @@ package struct Reconciler: Sendable {
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
                 + [context.tally.unfinishedHistories].compactMap(\.self))
-        if let commands = job.commands { decision.commands = commands }
+        decision.givenCommands = job.commands
         decision.changes = plan.changes
         decision.doubtful = plan.doubtful
         decision.lastFailure = context.tally.lastFailure

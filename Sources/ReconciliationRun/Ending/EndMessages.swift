@@ -3,7 +3,7 @@ import Subscriptions
 /// The messages for the person on call: why the run ended, what was not changed, what to do next.
 extension ExitDecision {
     /// Sentences in the order of importance.
-    package var messages: [String] {
+    var messages: [String] {
         var sentences: [String] = []
         if let why = endSentence { sentences.append(why) }
         sentences += suspectedSettings

@@ -65,77 +65,67 @@ package enum RunEnd: Hashable, Sendable {
 }
 
 /// Everything that decides how a run ends, as a value.
-package struct ExitDecision: Hashable, Sendable {
-    package var end: RunEnd
+struct ExitDecision: Hashable, Sendable {
+    var end: RunEnd
     /// Whether Apple answered anything at all; `nil` when nothing had to be asked.
-    package var appleAnswered: Bool?
+    var appleAnswered: Bool?
     /// The last failure of a call, for people; `nil` where none failed.
-    package var lastFailure: String?
+    var lastFailure: String?
     /// Settings that every answer contradicts, in sentences.
-    package var suspectedSettings: [String] = []
+    var suspectedSettings: [String] = []
     /// Apps about which Apple answers nothing, each with why; the other apps were asked all the
     /// same.
-    package var refusedApps: [AppIdentity: AppRefusal] = [:]
+    var refusedApps: [AppIdentity: AppRefusal] = [:]
     /// Rows in scope that were not checked.
-    package var unreached = 0
+    var unreached = 0
     /// Rows in the table, where only those with a reason were checked.
-    package var coveredRows: Int?
+    var coveredRows: Int?
     /// Whether the run looks after one-time purchases, which are checked apart from the rows.
-    package var holdsPurchases = false
+    var holdsPurchases = false
     /// Rows that earlier runs of the same full scan had checked; `nil` for a run that continued
     /// none.
-    package var roundBefore: Int?
-    package var totals: RunTotals
+    var roundBefore: Int?
+    var totals: RunTotals
     /// Subscriptions of which the plan writes a row; one that is inserted is in no total.
-    package var changes = 0
+    var changes = 0
     /// Checked rows with an answer that may be wrong once.
-    package var doubtful = 0
-    package var walks: Bool
-    package var unresolved: [Severity: Int]
-    package var failOn: Severity?
+    var doubtful = 0
+    var walks: Bool
+    var unresolved: [Severity: Int]
+    var failOn: Severity?
     /// The result of the guards; a check has nothing to stop, so it only reports them.
-    package var plan: PlanOutcome
-    package var mode: RunMode
+    var plan: PlanOutcome
+    var mode: RunMode
     /// The job's name and the run's, for the commands that the messages name.
-    package var job: String
-    package var runID: String
-    /// The commands that the messages name.
-    package var commands: RunCommands
+    var job: String
+    var runID: String
+    /// The commands of the command line that gave the run; `nil` where there was none.
+    var givenCommands: RunCommands?
     /// Histories, of notifications or of transactions, that could not be read to their end.
-    package var incompleteReadings: [String]
+    var incompleteReadings: [String]
     /// How many notifications the histories held; `nil` where none was read.
-    package var notifications: Int?
+    var notifications: Int?
     /// Apps whose notification history holds nothing, although rows had changed.
-    package var silentApps: [AppIdentity] = []
+    var silentApps: [AppIdentity] = []
     /// How many entries of an app's notification history did not verify, where any did not and a
     /// watermark waits for them.
-    package var unverifiedEntries: [AppIdentity: Int] = [:]
+    var unverifiedEntries: [AppIdentity: Int] = [:]
     /// Set when the run worked off a plan or reverted a run, and checked nothing itself.
-    package var planned: PlannedEnding?
+    var planned: PlannedEnding?
 
-    package init(
-        end: RunEnd, appleAnswered: Bool?, totals: RunTotals, walks: Bool,
-        unresolved: [Severity: Int], failOn: Severity?, plan: PlanOutcome, mode: RunMode,
-        job: String, runID: String, incompleteReadings: [String]
-    ) {
-        self.end = end
-        self.appleAnswered = appleAnswered
-        self.totals = totals
-        self.walks = walks
-        self.unresolved = unresolved
-        self.failOn = failOn
-        self.plan = plan
-        self.mode = mode
-        self.job = job
-        self.runID = runID
-        commands = RunCommands(
-            own: ["trueup", mode == .check ? "check" : "run", job],
-            check: ["trueup", "check", job])
-        self.incompleteReadings = incompleteReadings
+    /// The commands that the messages name.
+    var commands: RunCommands {
+        get {
+            givenCommands
+                ?? RunCommands(
+                    own: ["trueup", mode == .check ? "check" : "run", job],
+                    check: ["trueup", "check", job])
+        }
+        set { givenCommands = newValue }
     }
 
     /// Every status that holds.
-    package var statuses: [ExitStatus] {
+    var statuses: [ExitStatus] {
         var held: [ExitStatus] = []
         switch end {
         case .completed: break

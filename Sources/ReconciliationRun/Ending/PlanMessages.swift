@@ -1,5 +1,5 @@
 import Reconciliation
-package import Subscriptions
+import Subscriptions
 
 /// The results of the guards and the canary, for the person on call.
 extension ExitDecision {
@@ -176,16 +176,10 @@ extension GuardName {
 
 /// The end of a run that applies a plan or reverts a run: nothing was checked, so only the
 /// corrections that could not be written count.
-package struct PlannedEnding: Hashable, Sendable {
-    package var source: PlanSource
-    package var unwritten: UnwrittenCorrections
-    package var undo: UndoCounts?
-
-    package init(source: PlanSource, unwritten: UnwrittenCorrections, undo: UndoCounts?) {
-        self.source = source
-        self.unwritten = unwritten
-        self.undo = undo
-    }
+struct PlannedEnding: Hashable, Sendable {
+    var source: PlanSource
+    var unwritten: UnwrittenCorrections
+    var undo: UndoCounts?
 
     var statuses: [ExitStatus] {
         var held: [ExitStatus] = []

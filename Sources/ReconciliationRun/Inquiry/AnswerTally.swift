@@ -193,28 +193,25 @@ final class AppRefusals: Sendable {
 }
 
 /// The reason why Apple answers nothing about an app.
-package struct AppRefusal: Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
+struct AppRefusal: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
         /// A 401: the key.
         case denied
         /// Apple does not know the app.
         case misconfigured
     }
 
-    package var kind: Kind
+    var kind: Kind
     /// Sentences for the person on call.
-    package var why: String
+    var why: String
+}
 
-    package init(_ kind: Kind, _ why: String) {
-        self.kind = kind
-        self.why = why
-    }
-
+extension AppRefusal {
     /// `nil` for what ends the whole run.
     init?(_ stop: RunStop) {
         switch stop {
-        case .denied(let why): self.init(.denied, why)
-        case .misconfigured(let why): self.init(.misconfigured, why)
+        case .denied(let why): self.init(kind: .denied, why: why)
+        case .misconfigured(let why): self.init(kind: .misconfigured, why: why)
         case .quotaWaitPastDeadline, .deadlineReached, .cancelled, .store: return nil
         }
     }

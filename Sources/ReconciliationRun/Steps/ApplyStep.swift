@@ -1,5 +1,5 @@
 import Logging
-package import Reconciliation
+import Reconciliation
 import SubscriptionStore
 package import Subscriptions
 
@@ -181,29 +181,21 @@ extension RunContext {
 package typealias PlanReview = @Sendable (PlanSeal) async throws -> String?
 
 /// The result of the stage that guards and writes the plan.
-package struct PlanOutcome: Hashable, Sendable {
+struct PlanOutcome: Hashable, Sendable {
     /// The objections of the guards; if there are any, nothing was written.
-    package var breaches: [GuardBreach]
+    var breaches: [GuardBreach] = []
     /// Guards that were lifted, whether they objected or not.
-    package var lifts: [GuardLift]
+    var lifts: [GuardLift] = []
     /// `nil` when no canary was requested.
-    package var canary: CanaryOutcome?
+    var canary: CanaryOutcome?
     /// Which plan it is; `nil` where the run ended before it was complete.
-    package var seal: PlanSeal?
+    var seal: PlanSeal?
     /// The table's size, unless a guard objects to it.
-    package var acceptedTableRows: Int?
-
-    package init(
-        breaches: [GuardBreach] = [], lifts: [GuardLift] = [], canary: CanaryOutcome? = nil
-    ) {
-        self.breaches = breaches
-        self.lifts = lifts
-        self.canary = canary
-    }
+    var acceptedTableRows: Int?
 }
 
 /// The result of asking about the first corrections again.
-package enum CanaryOutcome: Hashable, Sendable {
+enum CanaryOutcome: Hashable, Sendable {
     /// Apple could not have been asked again, so nothing was written.
     case notBegun
     /// All of so many corrected subscriptions agree with Apple now.

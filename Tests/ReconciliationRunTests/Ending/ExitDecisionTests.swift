@@ -1,7 +1,8 @@
 import Reconciliation
-import ReconciliationRun
 import Subscriptions
 import Testing
+
+@testable import ReconciliationRun
 
 @Suite struct `How a run ends` {
     private func decision(_ change: (inout ExitDecision) -> Void = { _ in }) -> ExitDecision {
@@ -79,9 +80,11 @@ import Testing
 
     @Test func `a refused app counts beside all that the other apps came to`() {
         let app = AppIdentity(bundleID: "com.example.app", environment: .production)
-        let denied = [app: AppRefusal(.denied, "Revoked.")]
+        let denied = [app: AppRefusal(kind: .denied, why: "Revoked.")]
         #expect(code { $0.refusedApps = denied } == 77)
-        #expect(code { $0.refusedApps = [app: AppRefusal(.misconfigured, "Unknown.")] } == 78)
+        #expect(
+            code { $0.refusedApps = [app: AppRefusal(kind: .misconfigured, why: "Unknown.")] } == 78
+        )
         #expect(
             code {
                 $0.refusedApps = denied

@@ -1,7 +1,8 @@
 import Reconciliation
-import ReconciliationRun
 import Subscriptions
 import Testing
+
+@testable import ReconciliationRun
 
 @Suite struct `What is said of guards and canaries` {
     private func decision(

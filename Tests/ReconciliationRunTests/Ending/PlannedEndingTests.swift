@@ -1,7 +1,8 @@
 import Reconciliation
-import ReconciliationRun
 import Subscriptions
 import Testing
+
+@testable import ReconciliationRun
 
 /// How runs end that work off a plan or take a run back.
 @Suite struct `The end of a planned run` {
