@@ -322,7 +322,8 @@ extension Comparison {
     /// A finding about a column, with both values, both times and the payload of Apple's value.
     func difference(
         _ kind: FindingKind, _ severity: Severity, in field: SubscriptionField,
-        direction: Direction = .neutral, cause: String, companions: Set<SubscriptionField> = []
+        direction: Direction = .neutral, cause: String, isCorrected: Bool = true,
+        companions: Set<SubscriptionField> = []
     ) -> Difference {
         var finding = finding(kind, severity, cause: cause)
         finding.field = field.rawValue
@@ -330,7 +331,8 @@ extension Comparison {
         finding.appleValue = stated.value(of: field)
         finding.direction = direction
         return Difference(
-            finding, payload: stated.payload(of: field), column: field, companions: companions)
+            finding, payload: stated.payload(of: field), column: isCorrected ? field : nil,
+            companions: companions)
     }
 
     /// A finding about the whole row, based on Apple's statement.

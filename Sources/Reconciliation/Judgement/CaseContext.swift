@@ -250,10 +250,7 @@ extension CaseContext {
             drafts[index].add(
                 AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
             guard doubt == nil, !doubtsCustomer, reading.knowsCustomer else { continue }
-            drafts[index].veto =
-                AllRules.writeVetoes.lazy.compactMap {
-                    $0.reason(notToInsert: stated, in: reading)
-                }.first
+            drafts[index].veto = reading.veto(onInsertOf: stated)
             guard drafts[index].veto == nil else { continue }
             drafts[index].insertion = MissingRow(
                 key: row.key, customerID: row.customerID, stated: stated)
@@ -313,11 +310,10 @@ extension CaseContext {
         }
         var draft = OutcomeDraft(key: row.key)
         draft.row = row
-        let conclusion = AllRules.standing.lazy.compactMap {
+        let conclusions = AllRules.standing.lazy.compactMap {
             $0.conclusion(about: scoped, in: self)
         }
-        .first
-        if let conclusion {
+        if let conclusion = conclusions.first {
             draft.verdict = conclusion.verdict
             draft.differences = conclusion.differences
             draft.absence = conclusion.absence

@@ -191,6 +191,25 @@ struct CustomerReading: Sendable {
         return row
     }
 
+    /// The comparison of a subscription with that row.
+    func comparison(of stated: StatedSubscription) -> Comparison {
+        Comparison(scoped: ScopedRow(row: row(of: stated)), stated: stated)
+    }
+
+    /// A finding about a subscription that another one, named in `apple_value`, makes wrong for the
+    /// customer.
+    func difference(
+        _ kind: FindingKind, _ severity: Severity, about stated: StatedSubscription,
+        beside otherID: String, cause: String
+    ) -> Difference {
+        var finding = comparison(of: stated).finding(kind, severity, cause: cause)
+        finding.field = SubscriptionField.originalTransactionID.rawValue
+        finding.localValue = .text(stated.originalTransactionID)
+        finding.appleValue = .text(otherID)
+        finding.direction = .customerLoses
+        return Difference(finding, payload: stated.transaction.evidence)
+    }
+
     /// The row that we hold of the subscription, under whatever app and environment.
     func heldRow(of stated: StatedSubscription) -> LocalSubscription? {
         held[stated.originalTransactionID]
@@ -237,11 +256,7 @@ struct CustomerReading: Sendable {
     /// Whether one of our rows has another account token than Apple's statement about it.
     var holdsForeignRow: Bool {
         subscriptions.contains { stated in
-            heldRow(of: stated).map { row in
-                !IdentityRule().differences(
-                    in: Comparison(scoped: ScopedRow(row: row), stated: stated)
-                ).isEmpty
-            } ?? false
+            isHeld(stated) && !IdentityRule().differences(in: comparison(of: stated)).isEmpty
         }
     }
 }

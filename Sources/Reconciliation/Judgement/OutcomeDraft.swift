@@ -22,7 +22,7 @@ struct OutcomeDraft: Sendable {
     private(set) var unknownPurchase: TransactionKey?
     /// The row to insert, where one is missing and nothing forbids the insert.
     var insertion: MissingRow?
-    /// The reason why nothing is written although a finding asks for it; see `WriteVeto` and
+    /// The reason why nothing is written although a finding asks for it; see `veto(onInsertOf:)` and
     /// `orderLosses`.
     var veto: String?
     /// Where the row's correction ends access: the subscriptions by which access continues.

@@ -53,12 +53,6 @@ enum AllRules {
         MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
     ]
 
-    /// The vetoes that prevent the insert of a missing subscription.
-    static let writeVetoes: [any WriteVeto] = [
-        ForeignTokenVeto(), DisputedCustomerVeto(), AliasRowVeto(),
-        DisplacementVeto(), OtherAppVeto(), InsertVeto(),
-    ]
-
     /// Our rows compared with each other, without Apple.
     static let local = DuplicateLocalRule()
 
@@ -82,14 +76,16 @@ enum AllRules {
 
 /// The common part of all rules: a name and a version, which plans state.
 ///
-/// If you change what a rule finds, raise its version, so that a plan which is applied a week
-/// later still says by which rule it was made. What a rule reads decides which protocol below it
-/// conforms to.
+/// The version is 1 where a rule declares none. If you change what a rule finds, declare the next
+/// one, so that a plan which is applied a week later still says by which rule it was made. What a
+/// rule reads decides which protocol below it conforms to.
 protocol Rule: Sendable {
     static var version: Int { get }
 }
 
 extension Rule {
+    static var version: Int { 1 }
+
     /// The rule as plans name it: by its type, which is also its file.
     static var identity: RuleVersion {
         RuleVersion(name: String(describing: Self.self), version: version)
@@ -115,8 +111,10 @@ struct Conclusion: Hashable, Sendable {
         Conclusion(verdict: .undecided(reason))
     }
 
-    static func discrepancy(_ difference: Difference) -> Conclusion {
-        Conclusion(verdict: .discrepancy, differences: [difference])
+    static func discrepancy(
+        _ difference: Difference, absence: AbsenceObservation = .nothing
+    ) -> Conclusion {
+        Conclusion(verdict: .discrepancy, differences: [difference], absence: absence)
     }
 }
 
@@ -167,28 +165,14 @@ protocol NotificationRule: Rule {
     func finding(about item: NotificationCase) -> Finding?
 }
 
-/// Prevents the insert of a subscription that is missing, for reasons in the customer's whole
-/// answer.
-///
-/// The finding stays, with the action `refused` and the veto's text as its cause, for a person to
-/// decide.
-protocol WriteVeto: Sendable {
-    /// Returns why a missing subscription is not inserted; `nil` when this veto has no objection.
-    func reason(notToInsert stated: StatedSubscription, in reading: CustomerReading) -> String?
-}
-
 /// Named in plans as the rule of a first fill of a row or of its periods, which has no finding.
 enum FirstFill: Rule {
-    static let version = 1
-
     static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
 }
 
 /// Named in plans as the rule of filling in single empty columns of a known row or period, which
 /// has no finding.
 enum ColumnFill: Rule {
-    static let version = 1
-
     static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
 }
 

@@ -6,8 +6,6 @@ import Subscriptions
 /// `UnknownStatusRule`) and are reported so that a person looks at them. One finding for each field
 /// of a row, with the values in `apple_value`.
 struct UnknownValueRule: Rule {
-    static let version = 1
-
     /// The findings about unknown values, each with the signed payload that contains it, if any.
     func differences(
         _ unknowns: [(UnknownValue, SignedPayload?)], row: LocalSubscription

@@ -4,18 +4,14 @@ import Subscriptions
 ///
 /// High; critical if it entitles, because the customer has paid and gets nothing. It is inserted
 /// with the asked row's customer and its own account token, unless its status is unknown or
-/// contradicts the signed fields, or a `WriteVeto` prevents it. A subscription that only a
+/// contradicts the signed fields, or a write veto prevents it. A subscription that only a
 /// notification named, of a customer without any row of trueup's, is reported and left to the
 /// company to insert.
 struct MissingLocallyRule: CustomerRule {
-    static let version = 1
-
     func differences(in reading: CustomerReading) -> [Difference] {
         reading.subscriptions.filter { !reading.isHeld($0) }.map { stated in
             let entitles = stated.status.isEntitling && stated.contradiction == nil
-            let comparison = Comparison(
-                scoped: ScopedRow(row: reading.row(of: stated)), stated: stated)
-            var finding = comparison.finding(
+            var finding = reading.comparison(of: stated).finding(
                 .missingLocally, entitles ? .critical : .high, cause: "purchase not recorded")
             finding.appleValue = stated.value(of: .status)
             finding.direction = entitles ? .customerLoses : .neutral

@@ -11,8 +11,6 @@ import Subscriptions
 /// `customer_id` with the smallest: of two answers only one reports the pair, in whatever order
 /// they come.
 struct OverlappingSubscriptionsRule: CustomerRule {
-    static let version = 1
-
     func differences(in reading: CustomerReading) -> [Difference] {
         let paid = reading.comparable.filter(\.isPaid)
         return Dictionary(grouping: paid, by: \.group).values.flatMap { members -> [Difference] in
@@ -45,14 +43,8 @@ struct OverlappingSubscriptionsRule: CustomerRule {
         _ later: StatedSubscription, beside first: String, in reading: CustomerReading,
         cause: String
     ) -> Difference {
-        let comparison = Comparison(scoped: ScopedRow(row: reading.row(of: later)), stated: later)
-        var finding = comparison.finding(
-            .overlappingSubscriptions, .medium, cause: cause)
-        finding.field = SubscriptionField.originalTransactionID.rawValue
-        finding.localValue = .text(later.originalTransactionID)
-        finding.appleValue = .text(first)
-        finding.direction = .customerLoses
-        return Difference(finding, payload: later.transaction.evidence)
-            .stating(priceOf: later.transaction)
+        reading.difference(
+            .overlappingSubscriptions, .medium, about: later, beside: first, cause: cause
+        ).stating(priceOf: later.transaction)
     }
 }

@@ -6,20 +6,12 @@ import Subscriptions
 /// the customer already pays for the newer one of the group. Access must not be ended because of
 /// the old id alone; `apple_value` is the newest entitling id. High, never corrected.
 struct ResurrectedRule: CustomerRule {
-    static let version = 1
-
     func differences(in reading: CustomerReading) -> [Difference] {
         reading.comparable.compactMap { old in
             guard let newest = reading.newerEntitling(than: old) else { return nil }
-            let comparison = Comparison(
-                scoped: ScopedRow(row: reading.row(of: old)), stated: old)
-            var finding = comparison.finding(
-                .resurrected, .high, cause: "old subscription in billing retry")
-            finding.field = SubscriptionField.originalTransactionID.rawValue
-            finding.localValue = .text(old.originalTransactionID)
-            finding.appleValue = .text(newest.originalTransactionID)
-            finding.direction = .customerLoses
-            return Difference(finding, payload: old.transaction.evidence)
+            return reading.difference(
+                .resurrected, .high, about: old, beside: newest.originalTransactionID,
+                cause: "old subscription in billing retry")
         }
     }
 }

@@ -16,12 +16,8 @@ struct ContradictionRule: DoubtRule {
             let reason = isAhead
                 ? "signed later than the run's clock" : comparison.stated.contradiction
         else { return nil }
-        var finding = comparison.finding(.contradiction, .medium, cause: reason)
-        finding.field = SubscriptionField.status.rawValue
-        finding.localValue = comparison.row.value(of: .status)
-        finding.appleValue = comparison.stated.value(of: .status)
-        return Doubt(
-            reason: .contradiction,
-            differences: [Difference(finding, payload: comparison.stated.transaction.evidence)])
+        let difference = comparison.difference(
+            .contradiction, .medium, in: .status, cause: reason, isCorrected: false)
+        return Doubt(reason: .contradiction, differences: [difference])
     }
 }

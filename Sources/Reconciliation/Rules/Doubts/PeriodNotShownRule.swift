@@ -7,8 +7,6 @@ import Subscriptions
 /// answer need not show all of them. Apple's complete history does: it is read first, where the job
 /// may read it.
 struct PeriodNotShownRule: DoubtRule {
-    static let version = 1
-
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
         guard let period = comparison.period, period.isRevoked == nil else { return nil }
         return Doubt(reason: .periodNotShown, differences: [])

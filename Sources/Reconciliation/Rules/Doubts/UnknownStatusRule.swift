@@ -4,17 +4,11 @@ import Subscriptions
 ///
 /// What it entitles to cannot be guessed; the value is reported as `unknown_value`.
 struct UnknownStatusRule: DoubtRule {
-    static let version = 1
-
     func doubt(in comparison: Comparison, policy: Policy) -> Doubt? {
         guard !comparison.stated.status.isKnown else { return nil }
-        var finding = comparison.finding(
-            .unknownValue, .info, cause: "a status that this version does not know")
-        finding.field = SubscriptionField.status.rawValue
-        finding.localValue = comparison.row.value(of: .status)
-        finding.appleValue = comparison.stated.value(of: .status)
-        return Doubt(
-            reason: .unknownStatus,
-            differences: [Difference(finding, payload: comparison.stated.transaction.evidence)])
+        let difference = comparison.difference(
+            .unknownValue, .info, in: .status, cause: "a status that this version does not know",
+            isCorrected: false)
+        return Doubt(reason: .unknownStatus, differences: [difference])
     }
 }

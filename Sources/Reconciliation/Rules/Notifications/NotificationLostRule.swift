@@ -5,8 +5,6 @@ import Subscriptions
 /// The endpoint answered 200 and then lost the event. Only where an inbox is kept, and once for
 /// each notificationUUID. A TEST notification never counts.
 struct NotificationLostRule: NotificationRule {
-    static let version = 1
-
     func finding(about item: NotificationCase) -> Finding? {
         guard !item.isTest, item.wasDelivered, item.inboxIsKept, !item.isKnown else {
             return nil

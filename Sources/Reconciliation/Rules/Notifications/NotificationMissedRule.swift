@@ -5,8 +5,6 @@ import Subscriptions
 /// Once for each notificationUUID: not for one that an earlier run recovered, or that the company
 /// imported as received. A TEST notification never counts.
 struct NotificationMissedRule: NotificationRule {
-    static let version = 1
-
     func finding(about item: NotificationCase) -> Finding? {
         guard !item.isTest, !item.wasDelivered, !item.isKnown else { return nil }
         return item.finding(.notificationMissed, cause: "no delivery attempt succeeded")

@@ -4,8 +4,6 @@ import Subscriptions
 ///
 /// Only where purchases of the app are stored. High while the purchase is not refunded.
 struct PurchaseMissingRule: PurchaseRule {
-    static let version = 1
-
     func difference(in comparison: PurchaseComparison) -> Difference? {
         guard comparison.stored == nil, comparison.isComparable else { return nil }
         let signed = comparison.signed

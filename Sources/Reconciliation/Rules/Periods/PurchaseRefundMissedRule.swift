@@ -4,8 +4,6 @@ import Subscriptions
 ///
 /// High where one side states a refund and the other none; medium where both state another one.
 struct PurchaseRefundMissedRule: PurchaseRule {
-    static let version = 1
-
     func difference(in comparison: PurchaseComparison) -> Difference? {
         guard let stored = comparison.stored, comparison.isComparable,
             let field = comparison.refundDifferences.first

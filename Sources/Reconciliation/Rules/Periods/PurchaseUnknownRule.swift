@@ -6,8 +6,6 @@ package import Subscriptions
 /// id; and Get Transaction Info does not find the id either. The row may be forged or from another
 /// environment: high, never corrected.
 struct PurchaseUnknownRule: Rule {
-    static let version = 1
-
     func differences(about purchase: LocalTransaction) -> [Difference] {
         var finding = Finding(
             kind: .purchaseUnknown, severity: .high, bundleID: purchase.key.bundleID,

@@ -7,8 +7,6 @@ import Subscriptions
 /// their own for it. `field` is the transaction id, because a subscription may lack several
 /// periods.
 struct TransactionMissingRule: PeriodRule {
-    static let version = 1
-
     func differences(in comparison: PeriodComparison) -> [Difference] {
         guard comparison.areKept else { return [] }
         return comparison.missing.map { period in

@@ -5,8 +5,6 @@ import Subscriptions
 /// Only a history that was read completely and contains this subscription proves an absence. The
 /// period may be forged or from another environment: high, never corrected.
 struct TransactionUnknownRule: PeriodRule {
-    static let version = 1
-
     func differences(in comparison: PeriodComparison) -> [Difference] {
         comparison.unknownToApple.map { period in
             var finding = Finding(

@@ -6,8 +6,6 @@ import Subscriptions
 /// so it is reported for every row that is examined. One finding for each of the two columns;
 /// `apple_value` is empty, `local_value` names the first of the other rows.
 struct DuplicateLocalRule: Rule {
-    static let version = 1
-
     func differences(in scoped: ScopedRow) -> [Difference] {
         guard !scoped.duplicates.isEmpty else { return [] }
         let row = scoped.row

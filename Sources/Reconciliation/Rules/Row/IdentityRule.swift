@@ -6,16 +6,15 @@ import Subscriptions
 /// row is written. Tokens are UUIDs, compared without regard to case; an absent token on either
 /// side is not a difference.
 struct IdentityRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         guard let ours = comparison.row.appAccountToken,
             let theirs = comparison.stated.transaction.appAccountToken,
             ours.lowercased() != theirs.lowercased()
         else { return [] }
-        var difference = comparison.difference(
-            .identity, .critical, in: .appAccountToken, cause: "another account's subscription")
-        difference.column = nil
-        return [difference]
+        return [
+            comparison.difference(
+                .identity, .critical, in: .appAccountToken,
+                cause: "another account's subscription", isCorrected: false)
+        ]
     }
 }

@@ -4,8 +4,6 @@ import Subscriptions
 ///
 /// A type that this version does not know is reported as unknown and never adopted.
 struct OwnershipRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         guard comparison.disagrees(in: .inAppOwnershipType) else { return [] }
         return [

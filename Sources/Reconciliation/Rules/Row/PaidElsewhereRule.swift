@@ -6,8 +6,6 @@ import Subscriptions
 /// states a purchased subscription which gives access. Medium, on the row, with Apple's end of the period
 /// as `apple_value`. Only the customer or the company can end one of the two: never corrected.
 struct PaidElsewhereRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         let stated = comparison.stated
         guard let until = comparison.row.paidElsewhereUntil, until > stated.signedDate,

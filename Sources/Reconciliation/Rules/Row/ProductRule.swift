@@ -5,8 +5,6 @@ import Subscriptions
 /// The current product is the signed transaction's; what is chosen for the next period is a
 /// renewal preference. A change of product begins a new period, whose ids move with it.
 struct ProductRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         guard comparison.disagrees(in: .productID) else { return [] }
         return [

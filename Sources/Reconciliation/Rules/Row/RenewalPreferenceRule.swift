@@ -4,8 +4,6 @@ import Subscriptions
 ///
 /// Both come from the renewal info; one finding for each of the two columns.
 struct RenewalPreferenceRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         var differences: [Difference] = []
         if comparison.disagrees(in: .autoRenewStatus) {

@@ -6,8 +6,6 @@ import Subscriptions
 /// One finding for each of the columns. Where the status or the period differs, other findings tell
 /// so and their corrections write the seats as well. A change of the seats never changes access.
 struct SeatsRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         guard comparison.statusAgrees, !comparison.disagrees(in: .expiresDate),
             !comparison.disagrees(in: .productID)

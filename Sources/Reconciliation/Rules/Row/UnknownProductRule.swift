@@ -6,8 +6,6 @@ import Subscriptions
 /// current product, and one for another product that the subscription renews into. The row itself is
 /// right, so the finding changes no verdict. Without a catalogue every product is known.
 struct UnknownProductRule: RowRule {
-    static let version = 1
-
     func differences(in comparison: Comparison) -> [Difference] {
         guard let catalogue = comparison.catalogue else { return [] }
         let stated = comparison.stated
@@ -20,12 +18,9 @@ struct UnknownProductRule: RowRule {
             guard case .text(let product) = stated.value(of: field),
                 catalogue.products[product] == nil
             else { return nil }
-            var finding = comparison.finding(
-                .unknownProduct, .medium, cause: "the catalogue does not list the product")
-            finding.field = field.rawValue
-            finding.localValue = comparison.row.value(of: field)
-            finding.appleValue = .text(product)
-            return Difference(finding, payload: stated.payload(of: field))
+            return comparison.difference(
+                .unknownProduct, .medium, in: field,
+                cause: "the catalogue does not list the product", isCorrected: false)
         }
     }
 }

@@ -4,8 +4,6 @@ import Subscriptions
 ///
 /// Its retryable variant (4040002) is retried and never becomes a finding. Access is not changed.
 struct AccountNotFoundRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),

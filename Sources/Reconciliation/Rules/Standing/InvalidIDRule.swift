@@ -6,8 +6,6 @@ import Subscriptions
 /// transaction's id the original id is in `apple_value`; the row is not changed and the original
 /// not inserted, because there might be two rows for one subscription then.
 struct InvalidIDRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row) else { return nil }
@@ -28,9 +26,7 @@ struct InvalidIDRule: StandingRule {
         difference.finding.appleAsOf = original.signedDate
         difference.finding.evidence = original.evidence.digest
         difference.payload = original.evidence
-        var conclusion = Conclusion.discrepancy(difference)
-        conclusion.absence = .present
-        return conclusion
+        return .discrepancy(difference, absence: .present)
     }
 
     /// The signed transaction of the asked id, when it belongs to another original id.

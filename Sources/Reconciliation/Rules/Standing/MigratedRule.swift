@@ -5,8 +5,6 @@ import Subscriptions
 /// The subscription continues under a new original id (`apple_value`). The row is not changed: the
 /// company decides how to migrate its customer.
 struct MigratedRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard let successor = Self.successor(of: row, in: context) else { return nil }
@@ -17,9 +15,8 @@ struct MigratedRule: StandingRule {
         finding.appleValue = .text(successor.originalTransactionID)
         finding.appleAsOf = successor.signedDate
         finding.cause = "subscription continues under a new original id"
-        return Conclusion(
-            verdict: .discrepancy,
-            differences: [Difference(finding, payload: successor.evidence)], absence: .present)
+        return .discrepancy(
+            Difference(finding, payload: successor.evidence), absence: .present)
     }
 
     static func successor(

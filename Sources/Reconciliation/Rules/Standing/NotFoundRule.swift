@@ -7,17 +7,13 @@ import Subscriptions
 /// which is known to find ids that other endpoints do not, agrees. `apple_value` is `suspect` or
 /// `confirmed`, `local_value` our status.
 struct NotFoundRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),
             context.refusal == .transactionNotFound
         else { return nil }
         if context.info != nil {
-            var conclusion = Conclusion.undecided(.noSubscriptionInAnswer)
-            conclusion.absence = .present
-            return conclusion
+            return Conclusion(verdict: .undecided(.noSubscriptionInAnswer), absence: .present)
         }
         let isConfirmed = Self.wouldConfirm(scoped, policy: context.policy)
         if isConfirmed, !Self.isDefinite(context.item.transactionInfo) {
@@ -28,9 +24,8 @@ struct NotFoundRule: StandingRule {
         finding.appleValue = .text(isConfirmed ? "confirmed" : "suspect")
         finding.direction = row.isEntitling ? .companyLoses : .neutral
         finding.cause = "transaction unknown to Apple"
-        return Conclusion(
-            verdict: .discrepancy, differences: [Difference(finding, payload: nil)],
-            absence: .absent(day: context.policy.now.utcDay))
+        return .discrepancy(
+            Difference(finding, payload: nil), absence: .absent(day: context.policy.now.utcDay))
     }
 
     /// Whether one more day without it is enough to call it confirmed.

@@ -7,8 +7,6 @@ package import Subscriptions
 /// `in_app_ownership_type`. They are excluded: Apple is not asked, nothing is written, and what earlier
 /// runs found about them is over. Source: App Store Server API 1.23, `invitationManagement`.
 struct SeatMemberRule: Rule {
-    static let version = 1
-
     /// The value that the company stores in `in_app_ownership_type`.
     static let mark = "SEAT_MEMBER"
 

@@ -6,8 +6,6 @@ import Subscriptions
 /// the connection to Apple, or the trusted roots are set up wrongly. The rejected payload is kept
 /// for the auditor.
 struct VerificationFailedRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         guard let rejected = context.rejection(of: scoped.row) else { return nil }
         // The entry contains no signed payload: the answer is unreadable, not forged.

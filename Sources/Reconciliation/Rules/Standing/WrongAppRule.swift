@@ -6,8 +6,6 @@ import Subscriptions
 /// bundle, or a payload with a valid signature names another bundle. The unsigned envelope proves
 /// nothing. Always critical: a customer has access through the purchase of another product.
 struct WrongAppRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         let id = row.key.originalTransactionID
@@ -22,9 +20,7 @@ struct WrongAppRule: StandingRule {
         var difference = Self.difference(
             row, apple: .text(context.item.app.bundleID), payload: stated.transaction.evidence)
         difference.finding.appleAsOf = stated.signedDate
-        var conclusion = Conclusion.discrepancy(difference)
-        conclusion.absence = .present
-        return conclusion
+        return .discrepancy(difference, absence: .present)
     }
 
     private static func difference(

@@ -8,8 +8,6 @@ import Subscriptions
 /// if our row gives access), otherwise high. Typically a tester's sandbox purchase that is stored
 /// as production.
 struct WrongEnvironmentRule: StandingRule {
-    static let version = 1
-
     func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
         let row = scoped.row
         if let rejected = context.signedRejection(of: row, for: .environment) {
@@ -22,9 +20,7 @@ struct WrongEnvironmentRule: StandingRule {
             row, apple: .text(environment.rawValue), isEntitling: stated.status.isEntitling,
             payload: stated.transaction.evidence)
         difference.finding.appleAsOf = stated.signedDate
-        var conclusion = Conclusion.discrepancy(difference)
-        conclusion.absence = .present
-        return conclusion
+        return .discrepancy(difference, absence: .present)
     }
 
     private static func proof(

@@ -6,8 +6,6 @@ import Subscriptions
 /// The customer has paid and is harmed, hence critical: a renewal, a recovery from billing retry or
 /// a new subscription was missed.
 struct AccessMissingRule: StatusRule {
-    static let version = 1
-
     func difference(in comparison: Comparison) -> Difference? {
         guard let ours = comparison.ourStatus, ours == .expired || ours == .billingRetry,
             comparison.stated.status == .active

@@ -5,8 +5,6 @@ import Subscriptions
 ///
 /// The customer no longer pays and still has access.
 struct AccessUnpaidRule: StatusRule {
-    static let version = 1
-
     func difference(in comparison: Comparison) -> Difference? {
         guard let ours = comparison.ourStatus, ours.isEntitling,
             comparison.stated.status == .expired || comparison.stated.status == .billingRetry

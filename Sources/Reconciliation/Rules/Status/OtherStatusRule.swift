@@ -5,8 +5,6 @@ import Subscriptions
 /// For example a recovery from the grace period (4 to 1), or expired instead of billing retry:
 /// access is the same on both sides.
 struct OtherStatusRule: StatusRule {
-    static let version = 1
-
     func difference(in comparison: Comparison) -> Difference? {
         guard let ours = comparison.ourStatus, ours != comparison.stated.status else { return nil }
         return comparison.statusDifference(

@@ -6,8 +6,6 @@ import Subscriptions
 /// A refund was reversed, or the customer subscribed again: they have paid and are locked out,
 /// hence critical.
 struct RefundReversalMissedRule: StatusRule {
-    static let version = 1
-
     func difference(in comparison: Comparison) -> Difference? {
         guard comparison.ourStatus == .revoked, comparison.stated.status.isEntitling
         else { return nil }

@@ -4,8 +4,6 @@ import Subscriptions
 ///
 /// A refund or the end of Family Sharing was missed: the customer has access without paying.
 struct RevocationMissedRule: StatusRule {
-    static let version = 1
-
     func difference(in comparison: Comparison) -> Difference? {
         guard let ours = comparison.ourStatus, ours.isEntitling,
             comparison.stated.status == .revoked
