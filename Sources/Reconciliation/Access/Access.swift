@@ -71,20 +71,25 @@ package struct EntitlementAccess: Hashable, Sendable {
 /// - Parameters:
 ///   - customer: What the customer bought.
 ///   - catalogue: What each product grants; `nil` where the company gave none.
-/// - Returns: The entitlements, by bundle, environment and name.
+/// - Returns: The entitlements, by bundle, environment and name, each in the order of its bytes.
 package func access(
     _ customer: CustomerHoldings, by catalogue: ProductCatalogue?
 ) -> [EntitlementAccess] {
-    var best: [EntitlementKey: EntitlementAccess] = [:]
+    // By bundle, environment and name.
+    var best: [[String]: EntitlementAccess] = [:]
     let grants =
         customer.subscriptions.flatMap { $0.grants(by: catalogue) }
         + customer.purchases.flatMap { $0.grants(by: catalogue) }
     for grant in grants {
-        let key = EntitlementKey(grant)
+        let key = [grant.bundleID, grant.environment, grant.entitlement]
         if let other = best[key], !grant.isBetter(than: other) { continue }
         best[key] = grant
     }
-    return best.sorted { $0.key < $1.key }.map(\.value)
+    return best.sorted { left, right in
+        left.key.lexicographicallyPrecedes(right.key) {
+            $0 != $1 && $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
+    }.map(\.value)
 }
 
 /// The entitlements that a customer may use at a moment, by what is known.
@@ -275,21 +280,5 @@ extension EntitlementAccess {
         if isOwn != otherIsOwn { return isOwn }
         return originalTransactionID.utf8.lexicographicallyPrecedes(
             other.originalTransactionID.utf8)
-    }
-}
-
-/// Names an entitlement of a customer in one app; ordered by bytes.
-private struct EntitlementKey: Hashable, Comparable {
-    let parts: [String]
-
-    init(_ grant: EntitlementAccess) {
-        parts = [grant.bundleID, grant.environment, grant.entitlement]
-    }
-
-    static func < (left: EntitlementKey, right: EntitlementKey) -> Bool {
-        for (left, right) in zip(left.parts, right.parts) where left != right {
-            return left.utf8.lexicographicallyPrecedes(right.utf8)
-        }
-        return false
     }
 }

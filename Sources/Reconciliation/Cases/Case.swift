@@ -12,7 +12,7 @@ package struct Case: Hashable, Sendable {
     /// hold.
     package var asked: ScopedRow?
     /// Our other rows with an id of the answer, of any app.
-    package var held: [ScopedRow]
+    package var held: [ScopedRow] = []
     /// `nil` when the id is malformed and was not asked for.
     package var statuses: Lookup<StatusAnswer>?
     // The answers to further questions; see `Question`.
@@ -21,29 +21,24 @@ package struct Case: Hashable, Sendable {
     package var history: HistoryReading?
     /// Rows stored under the id of a later transaction of a subscription in the answer, by the
     /// original transaction id of that subscription.
-    package var aliasRows: [String: [SubscriptionKey]]
+    package var aliasRows: [String: [SubscriptionKey]] = [:]
     /// Rows of subscriptions in the answer that are under apps whose rows the run does not read, by
     /// original transaction id.
-    package var underOtherApps: [String: SubscriptionKey]
+    package var underOtherApps: [String: SubscriptionKey] = [:]
     /// The stored one-time purchases that the history shows, by transaction id; `nil` where the company
     /// stores none of this app.
     package var purchases: [String: LocalTransaction]?
     /// All stored one-time purchases of the asked row's customer, once the whole history was read.
-    package var customerPurchases: [LocalTransaction]
+    package var customerPurchases: [LocalTransaction] = []
     /// The answers of Get Transaction Info about purchases that the history lacks, by transaction id.
     package var purchaseInfos: [String: Lookup<SignedTransaction>]?
     /// Unknown fields around the history's signed transactions.
-    package var historyUnknowns: [UnknownValue]
+    package var historyUnknowns: [UnknownValue] = []
 
     package init(app: AppIdentity, askedID: String, asked: ScopedRow?) {
         self.app = app
         self.askedID = askedID
         self.asked = asked
-        self.held = []
-        self.aliasRows = [:]
-        self.underOtherApps = [:]
-        self.customerPurchases = []
-        self.historyUnknowns = []
     }
 
     /// The answer about the same id in the bundle's other environment.
@@ -79,15 +74,8 @@ package enum HistoryReading: Hashable, Sendable {
 package func customerHistory(_ history: HistoryReading, of item: Case) -> HistoryReading {
     guard case .answered(let answer) = item.statuses else { return history }
     let owner = HistoryOwner(answer)
-    let transactions: [SignedTransaction]
-    switch history {
-    case .complete(let all), .since(_, let all): transactions = all
-    case .incomplete: return history
-    }
-    guard transactions.allSatisfy(owner.owns) else {
-        return .incomplete("a transaction in it is another customer's")
-    }
-    return history
+    return history.transactions.allSatisfy(owner.owns)
+        ? history : .incomplete("a transaction in it is another customer's")
 }
 
 /// Rejects the history of a customer without a subscription that contains another customer's transactions.

@@ -101,15 +101,9 @@ package struct CauseSearch: Hashable, Sendable {
     private func delivered(
         _ notification: TracedNotification, _ finding: Finding, _ others: [TracedNotification]
     ) -> FindingCause {
-        let reading = DeliveryReading(
+        FindingCause(
             of: notification, among: others, localAsOf: finding.localAsOf,
             inboxIsKept: inboxIsKept, environment: finding.environment, now: now)
-        var cause = FindingCause(text: reading.cause, delivery: reading.delivery)
-        cause.result = reading.result
-        cause.notification = notification
-        cause.attempt = reading.attempt
-        cause.isStillRetried = reading.isStillRetried
-        return cause
     }
 
     /// Whether our row was written from a statement that already contained the change.
@@ -132,9 +126,7 @@ package struct CauseSearch: Hashable, Sendable {
     }
 
     private func unsent(_ finding: Finding, wasNotified: Bool) -> FindingCause? {
-        guard !wasNotified else {
-            return FindingCause(text: Self.text(.changedByUs), delivery: .changedByUs)
-        }
+        guard !wasNotified else { return FindingCause(.changedByUs) }
         let changed = finding.changedAt
         guard let history else {
             // The job does not read the history: only the cause from the rule is known.
@@ -154,11 +146,7 @@ package struct CauseSearch: Hashable, Sendable {
         guard changed.adding(milliseconds: Self.signingMilliseconds) <= history.end else {
             return unknown(finding, "too recent for the notification history")
         }
-        return FindingCause(text: Self.text(.neverSent), delivery: .neverSent)
-    }
-
-    private static func text(_ delivery: Delivery) -> String {
-        DeliveryReading(delivery: delivery, result: nil, attempt: nil).cause
+        return FindingCause(.neverSent)
     }
 
     private func unknown(_ finding: Finding, _ why: String) -> FindingCause? {

@@ -1,16 +1,9 @@
 package import Subscriptions
 
 /// The cause that follows from Apple's record of delivering one notification.
-struct DeliveryReading: Hashable {
-    var delivery: Delivery
-    /// `sendAttemptResult` of the attempt that the cause is about.
-    var result: String?
-    /// When that attempt was made.
-    var attempt: Timestamp?
-    var isStillRetried = false
-
+extension FindingCause {
     /// A delivery later than this after signing is late, even without a failed attempt.
-    static let lateMilliseconds = 15 * Milliseconds.perMinute
+    private static let lateMilliseconds = 15 * Milliseconds.perMinute
     private static let hour = Milliseconds.perHour
     /// The delays of Apple's retries, each after the attempt before.
     ///
@@ -24,54 +17,46 @@ struct DeliveryReading: Hashable {
         localAsOf: Timestamp?, inboxIsKept: Bool, environment: String, now: Timestamp
     ) {
         let attempts = notification.sendAttempts.sorted { $0.attemptDate < $1.attemptDate }
-        guard let success = attempts.first(where: \.isSuccess) else {
-            self = Self.failure(attempts, environment: environment, now: now)
-            return
-        }
-        result = success.result
-        attempt = success.attemptDate
-        if inboxIsKept, notification.receivedAt == nil {
-            delivery = .lostAfterSuccess
-        } else if let overwriting = Self.overwriting(
-            notification, deliveredAt: success.attemptDate, among: others, localAsOf: localAsOf)
-        {
-            delivery = .outOfOrder
-            attempt = overwriting
-        } else if let failed = attempts.first, !failed.isSuccess {
-            delivery = .late
-            (result, attempt) = (failed.result, failed.attemptDate)
-        } else if success.attemptDate.milliseconds(since: notification.signedDate)
-            > Self.lateMilliseconds
-        {
-            delivery = .late
+        if let success = attempts.first(where: \.isSuccess) {
+            let (result, delivered) = (success.result, success.attemptDate)
+            if inboxIsKept, notification.receivedAt == nil {
+                self.init(.lostAfterSuccess, result, attempt: delivered)
+            } else if let overwriting = Self.overwriting(
+                notification, deliveredAt: delivered, among: others, localAsOf: localAsOf)
+            {
+                self.init(.outOfOrder, result, attempt: overwriting)
+            } else if let failed = attempts.first, !failed.isSuccess {
+                self.init(.late, failed.result, attempt: failed.attemptDate)
+            } else {
+                let delay = delivered.milliseconds(since: notification.signedDate)
+                self.init(
+                    delay > Self.lateMilliseconds ? .late : .notApplied, result, attempt: delivered)
+            }
+        } else if let first = attempts.first, let last = attempts.last {
+            self.init(
+                first.result == "UNSUCCESSFUL_HTTP_RESPONSE_CODE" ? .refused : .unreached,
+                first.result, attempt: first.attemptDate)
+            let delays =
+                environment == AppStoreEnvironment.sandbox.rawValue
+                ? Self.retryDelaysSandbox : Self.retryDelaysProduction
+            if attempts.count <= delays.count {
+                let due = last.attemptDate.adding(milliseconds: delays[attempts.count - 1])
+                isStillRetried = due.adding(milliseconds: Self.hour) > now
+            }
         } else {
-            delivery = .notApplied
+            self.init(.notAttempted)
         }
+        self.notification = notification
     }
 
-    init(delivery: Delivery, result: String?, attempt: Timestamp?) {
-        self.delivery = delivery
+    /// - Parameters:
+    ///   - delivery: How the notification was delivered, if at all.
+    ///   - result: `sendAttemptResult` of the attempt that the cause is about.
+    ///   - attempt: When that attempt was made.
+    init(_ delivery: Delivery, _ result: String? = nil, attempt: Timestamp? = nil) {
+        self.init(text: Self.text(of: delivery, result), delivery: delivery)
         self.result = result
         self.attempt = attempt
-    }
-
-    private static func failure(
-        _ attempts: [SendAttempt], environment: String, now: Timestamp
-    ) -> DeliveryReading {
-        guard let first = attempts.first, let last = attempts.last else {
-            return DeliveryReading(delivery: .notAttempted, result: nil, attempt: nil)
-        }
-        var reading = DeliveryReading(
-            delivery: first.result == "UNSUCCESSFUL_HTTP_RESPONSE_CODE" ? .refused : .unreached,
-            result: first.result, attempt: first.attemptDate)
-        let delays =
-            environment == AppStoreEnvironment.sandbox.rawValue
-            ? retryDelaysSandbox : retryDelaysProduction
-        if attempts.count <= delays.count {
-            let due = last.attemptDate.adding(milliseconds: delays[attempts.count - 1])
-            reading.isStillRetried = due.adding(milliseconds: hour) > now
-        }
-        return reading
     }
 
     /// When an older notification was delivered after this one and our row has the older one's
@@ -92,8 +77,7 @@ struct DeliveryReading: Hashable {
         }.min()
     }
 
-    /// A short, constant text.
-    var cause: String {
+    private static func text(of delivery: Delivery, _ result: String?) -> String {
         let named = result.map { " (\($0))" } ?? ""
         return switch delivery {
         case .lostAfterSuccess: "lost by us: answered 200, but not in the inbox"

@@ -147,11 +147,9 @@ package struct SalesComparison: Sendable {
         var found: [CompareDifference] = []
         var isUndecided = false
         for measure in SalesMeasure.states {
-            switch verdict(measure, product, day, theirs: counts[measure] ?? 0) {
-            case .same: break
-            case .undecided: isUndecided = true
-            case .different(let difference): found.append(difference)
-            }
+            let verdict = verdict(measure, product, day, theirs: counts[measure] ?? 0)
+            found += verdict.found
+            if verdict.isUndecided { isUndecided = true }
         }
         let place = places[day] ?? 0
         var (active, ownActive) = (Int64(0), Int64(0))
@@ -173,31 +171,22 @@ package struct SalesComparison: Sendable {
     ) {
         guard sums.days[report]?.contains(day) == true else { return }
         let group = SalesSums.Group(appleID: appleID, day: day, report: report, measure: measure)
-        let lines = sums.lines[group]
-        switch verdict(measure, product, day, theirs: sums.counts[group]?[measure] ?? 0) {
-        case .same: settle([], isUndecided: false, lines: lines, product)
-        case .undecided: settle([], isUndecided: true, lines: lines, product)
-        case .different(let difference):
-            settle([difference], isUndecided: false, lines: lines, product)
-        }
+        let theirs = sums.counts[group]?[measure] ?? 0
+        let (found, isUndecided) = verdict(measure, product, day, theirs: theirs)
+        settle(found, isUndecided: isUndecided, lines: sums.lines[group], product)
     }
 
-    private enum Verdict {
-        case same
-        case undecided
-        case different(CompareDifference)
-    }
-
+    /// The difference of one number, if there is one, or whether it cannot be told yet.
     private mutating func verdict(
         _ measure: SalesMeasure, _ product: String, _ day: Int64, theirs: Int64
-    ) -> Verdict {
+    ) -> (found: [CompareDifference], isUndecided: Bool) {
         let count = own.count(product, measure, day: places[day] ?? 0)
         let gap = theirs - count.own
         if gap == 0 {
             note(measure.rawValue, product, day, theirs, count.own, unexplained: 0)
-            return .same
+            return ([], false)
         }
-        if gap.size <= count.open(gap) { return .undecided }
+        if gap.size <= count.open(gap) { return ([], true) }
         let explained = explanations(gap, count, theirs: theirs, day, measure)
         let rest = gap.size - explained.values.reduce(0, +)
         var difference = CompareDifference(
@@ -206,7 +195,7 @@ package struct SalesComparison: Sendable {
         difference.field = measure.rawValue
         difference.sales = detail(product, day, measure, explained, rest)
         note(measure.rawValue, product, day, theirs, count.own, unexplained: rest)
-        return .different(difference)
+        return ([difference], false)
     }
 
     /// The part of a difference that each reason explains; together no more than the difference.
@@ -343,7 +332,7 @@ package struct SalesComparison: Sendable {
                     kind: kind, direction: direction, differences: chosen.count,
                     customers: Int(clamping: amount))
                 let rest = chosen.reduce(Int64(0)) { $0 + ($1.sales?.unexplained ?? 0) }
-                count.sentence = SalesSentence.of(count, unexplained: Int(clamping: rest))
+                count.sentence = count.salesSentence(unexplained: Int(clamping: rest))
                 return count
             }
         }
@@ -365,15 +354,14 @@ extension CompareDifference {
     }
 }
 
-/// The counts of a comparison of sums in words.
-package enum SalesSentence {
-    /// Says what a kind of difference in one direction means.
-    package static func of(_ count: CompareCount, unexplained: Int) -> String {
+extension CompareCount {
+    /// Says what a kind of difference in one direction means, for sums.
+    fileprivate func salesSentence(unexplained: Int) -> String {
         let places =
-            "\(RevenueCatSentence.grouped(count.differences)) "
-            + (count.differences == 1 ? "number" : "numbers")
+            "\(RevenueCatSentence.grouped(differences)) "
+            + (differences == 1 ? "number" : "numbers")
         let meaning =
-            switch (count.kind, count.direction) {
+            switch (kind, direction) {
             case (.salesActive, .customerLoses):
                 "Apple counts subscriptions as active that trueup's signed statements do not show. "
                     + "Their customers may pay without access"
@@ -395,7 +383,7 @@ package enum SalesSentence {
                 "Apple counts more subscriptions than trueup has rows of. "
                     + "No run can check the missing ones"
             }
-        return "\(RevenueCatSentence.grouped(count.customers)) in \(places): \(meaning). "
+        return "\(RevenueCatSentence.grouped(customers)) in \(places): \(meaning). "
             + "\(RevenueCatSentence.grouped(unexplained)) of it is not explained."
     }
 }

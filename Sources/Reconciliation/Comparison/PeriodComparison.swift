@@ -247,8 +247,14 @@ struct StatedPeriod: Hashable, Sendable {
     /// counts.
     static func periods(of transactions: [SignedTransaction]) -> [StatedPeriod] {
         let each = transactions.latestByID.values
-        let shared = SharedItems(each.filter(\.sharesPeriod))
-        return Dictionary(grouping: each) { shared.name(of: $0) }
+        // The ends of periods to which seats were added, by line item.
+        var ends: [String: Timestamp] = [:]
+        for transaction in each where transaction.sharesPeriod {
+            guard let item = transaction.webOrderLineItemID, let end = transaction.expiresDate
+            else { continue }
+            ends[item] = end
+        }
+        return Dictionary(grouping: each) { name(of: $0, endsByItem: ends) }
             .values.compactMap { members in
                 members.min { $0.comesBefore($1) }.map {
                     StatedPeriod(members: members, first: $0)
@@ -256,23 +262,12 @@ struct StatedPeriod: Hashable, Sendable {
             }
             .sorted { $0.transaction.comesBefore($1.transaction) }
     }
-}
 
-/// Names the period of each transaction: by its line item, or where seats were added by the end
-/// that all its purchases have.
-private struct SharedItems {
-    /// The ends of periods to which seats were added, by line item.
-    private var ends: [String: Timestamp] = [:]
-
-    init(_ added: [SignedTransaction]) {
-        for transaction in added {
-            guard let item = transaction.webOrderLineItemID, let end = transaction.expiresDate
-            else { continue }
-            ends[item] = end
-        }
-    }
-
-    func name(of transaction: SignedTransaction) -> String {
+    /// Names the period of a transaction: by its line item, or where seats were added by the end
+    /// that all its purchases have.
+    private static func name(
+        of transaction: SignedTransaction, endsByItem ends: [String: Timestamp]
+    ) -> String {
         let item = transaction.webOrderLineItemID
         let end = transaction.sharesPeriod ? transaction.expiresDate : item.flatMap { ends[$0] }
         if let end { return "e\(end.unixMilliseconds)" }

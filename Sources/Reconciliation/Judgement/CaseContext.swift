@@ -7,6 +7,8 @@ import Subscriptions
 final class CaseContext: Sendable {
     let item: Case
     let policy: Policy
+    /// The customer's history, where it was read and the job may use it.
+    let history: HistoryReading?
     /// The status answer, when there is one.
     let answer: CustomerAnswer?
     /// How Apple refused the status question; `nil` for every other result of it.
@@ -24,9 +26,9 @@ final class CaseContext: Sendable {
     init(_ item: Case, policy: Policy) {
         self.item = item
         self.policy = policy
+        history = policy.history == .never ? nil : item.history
         if case .answered(let answer) = item.statuses {
-            self.answer = CustomerAnswer(
-                answer, history: policy.history == .never ? nil : item.history)
+            self.answer = CustomerAnswer(answer, history: history)
         } else {
             self.answer = nil
         }
@@ -48,8 +50,7 @@ final class CaseContext: Sendable {
 
     /// Whether the row belongs to the app that asked.
     func belongsToApp(_ row: LocalSubscription) -> Bool {
-        row.key.bundleID == item.app.bundleID
-            && row.key.environment == item.app.environment.rawValue
+        item.app.owns(row.key)
     }
 
     /// The answer of Get Transaction Info to the asked id.
@@ -213,9 +214,7 @@ extension CaseContext {
     private func attach(_ difference: Difference, to drafts: inout [OutcomeDraft]) {
         guard let key = difference.finding.key else { return }
         guard let index = drafts.firstIndex(where: { $0.key == key }) else {
-            var draft = OutcomeDraft(key: key)
-            draft.add([difference])
-            drafts.append(draft)
+            drafts.append(OutcomeDraft(key: key, differences: [difference]))
             return
         }
         if case .excluded = drafts[index].verdict { return }
@@ -239,9 +238,7 @@ extension CaseContext {
             let comparison = Comparison(
                 scoped: ScopedRow(row: row), stated: stated,
                 period: answer?.period(of: stated.originalTransactionID))
-            let doubt = AllRules.doubts.lazy.compactMap { [policy] in
-                $0.doubt(in: comparison, policy: policy)
-            }.first
+            let doubt = doubt(in: comparison)
             drafts[index].absence = .present
             drafts[index].statedAt = stated.signedDate
             drafts[index].lacksStatement = doubt != nil
@@ -270,9 +267,8 @@ extension CaseContext {
             let key = SubscriptionKey(app: item.app, originalTransactionID: id)
             let finding = Finding(
                 kind: .verificationFailed, severity: .critical, row: LocalSubscription(key: key))
-            var draft = OutcomeDraft(key: key)
-            draft.add([VerificationFailedRule.difference(finding, rejected)])
-            drafts.append(draft)
+            let difference = VerificationFailedRule.difference(finding, rejected)
+            drafts.append(OutcomeDraft(key: key, differences: [difference]))
         }
         guard let rejected = answer.unattributed.first(where: \.isInvalid),
             let index = drafts.firstIndex(where: {
@@ -294,9 +290,7 @@ extension CaseContext {
         guard !drafts.contains(where: { $0.key == key }),
             let conclusion = VerificationFailedRule().conclusion(about: scoped, in: self)
         else { return }
-        var draft = OutcomeDraft(key: key)
-        draft.differences = conclusion.differences
-        drafts.append(draft)
+        drafts.append(OutcomeDraft(key: key, differences: conclusion.differences))
     }
 }
 
@@ -325,8 +319,7 @@ extension CaseContext {
                 Comparison(
                     scoped: scoped, stated: stated,
                     period: answer.period(of: row.key.originalTransactionID), kept: policy.kept,
-                    history: policy.history == .never ? nil : item.history, now: policy.now,
-                    catalogue: policy.catalogue),
+                    history: history, now: policy.now, catalogue: policy.catalogue),
                 into: &draft)
         } else {
             draft.verdict = verdictWithoutStatement(of: row)
@@ -365,13 +358,17 @@ extension CaseContext {
         return info.map { answer.contains($0.originalTransactionID) } ?? false
     }
 
+    /// The first doubt whether Apple's statement can be compared with the row.
+    private func doubt(in comparison: Comparison) -> Doubt? {
+        AllRules.doubts.lazy.compactMap { [policy] in
+            $0.doubt(in: comparison, policy: policy)
+        }.first
+    }
+
     private func compare(_ comparison: Comparison, into draft: inout OutcomeDraft) {
         draft.absence = .present
         draft.statedAt = comparison.stated.signedDate
-        let doubt = AllRules.doubts.lazy.compactMap { [policy] in
-            $0.doubt(in: comparison, policy: policy)
-        }.first
-        if let doubt {
+        if let doubt = doubt(in: comparison) {
             draft.verdict = .undecided(doubt.reason)
             draft.lacksPeriod = doubt.reason == .periodNotShown
             draft.differences = doubt.differences
@@ -394,7 +391,6 @@ extension CaseContext {
             draft.add(AllRules.row.flatMap { $0.differences(in: comparison).found(by: $0) })
         }
         var unknowns = UnknownValueRule.unknowns(in: comparison.stated)
-        let history = policy.history == .never ? nil : item.history
         if policy.kept.hasPeriods,
             !comparison.scoped.periods.isEmpty || comparison.scoped.needsWholeHistory
                 || history != nil

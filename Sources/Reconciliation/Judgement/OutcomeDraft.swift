@@ -32,7 +32,10 @@ struct OutcomeDraft: Sendable {
     /// Whether only the whole history shows the transactions of its period that decide.
     var lacksPeriod = false
 
-    init(key: SubscriptionKey) { self.key = key }
+    init(key: SubscriptionKey, differences: [Difference] = []) {
+        self.key = key
+        self.differences = differences
+    }
 
     /// The draft of a one-time purchase, which is not a row of the table of subscriptions.
     init(of purchase: PurchaseComparison) {
@@ -115,12 +118,11 @@ extension OutcomeDraft {
     /// of them where none is stored yet.
     func periodsToInsert(policy: Policy) -> [StatedPeriod] {
         guard let periods, veto == nil else { return [] }
-        if insertion != nil {
-            return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
-        }
-        guard mayWrite else { return [] }
-        if periods.areKept {
-            return policy.reports(.transactionMissing) ? periods.missing : []
+        if insertion == nil {
+            guard mayWrite else { return [] }
+            if periods.areKept {
+                return policy.reports(.transactionMissing) ? periods.missing : []
+            }
         }
         return policy.history == .always && policy.onlyKinds == nil ? periods.missing : []
     }

@@ -12,9 +12,6 @@
 /// Impossible numbers are clamped into the possible ones: `drawn` to the population, `differing`
 /// to `drawn`, and what is negative to zero.
 package struct RemainingRisk: Hashable, Sendable {
-    /// The confidence of `bound`, one-sided.
-    package static let confidence = 0.95
-
     package let population: Int
     package let drawn: Int
     package let differing: Int
