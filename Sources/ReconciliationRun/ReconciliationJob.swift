@@ -57,13 +57,6 @@ package struct ReconciliationJob: Hashable, Sendable {
         self.recover = recover
         self.filters = filters
     }
-
-    /// Compares times as far as the company's columns keep them.
-    ///
-    /// - Parameter precision: As it was found in the live schema.
-    package mutating func keepTimes(to precision: TimePrecision) {
-        policy.kept.precision = precision
-    }
 }
 
 /// Where the corrections of a run come from.

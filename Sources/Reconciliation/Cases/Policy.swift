@@ -51,7 +51,7 @@ package struct Policy: Hashable, Sendable {
     }
 
     /// Whether findings of a kind are reported and corrected in this run.
-    func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
+    package func reports(_ kind: FindingKind) -> Bool { onlyKinds?.contains(kind) ?? true }
 }
 
 /// When a customer's transaction history is read.

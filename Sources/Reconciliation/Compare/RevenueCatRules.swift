@@ -96,7 +96,12 @@ package struct RevenueCatRule: Sendable {
     package let kind: CompareKind
     /// The columns that a file needs for it.
     package let columns: Set<RevenueCatColumn>
-    let find: @Sendable (RevenueCatLine, AppleTransaction) -> [CompareDifference]
+    /// The columns that differ, with RevenueCat's value and Apple's.
+    let find: @Sendable (RevenueCatLine, AppleTransaction) -> [Found]
+
+    typealias Found = (
+        column: RevenueCatColumn, theirs: FieldValue, apple: FieldValue, direction: Direction
+    )
 
     /// All rules, in the order in which differences are listed.
     package static let all: [RevenueCatRule] = [
@@ -110,7 +115,14 @@ package struct RevenueCatRule: Sendable {
     package static func differences(
         of line: RevenueCatLine, from apple: AppleTransaction, by rules: [RevenueCatRule] = all
     ) -> [CompareDifference] {
-        let found = rules.flatMap { $0.find(line, apple) }
+        let found = rules.flatMap { rule in
+            rule.find(line, apple).map { column, theirs, apple, direction in
+                var difference = CompareDifference(
+                    kind: rule.kind, theirs: theirs, apple: apple, direction: direction)
+                difference.field = column.rawValue
+                return difference
+            }
+        }
         let causes: Set<CompareKind> = [
             .revenueCatPeriod, .revenueCatGrace, .revenueCatRefund,
         ]
@@ -118,16 +130,6 @@ package struct RevenueCatRule: Sendable {
             return found
         }
         return found.filter { $0.kind != .revenueCatAccessEnd }
-    }
-
-    private static func difference(
-        _ kind: CompareKind, _ column: RevenueCatColumn, _ theirs: FieldValue, _ apple: FieldValue,
-        _ direction: Direction = .neutral
-    ) -> CompareDifference {
-        var difference = CompareDifference(
-            kind: kind, theirs: theirs, apple: apple, direction: direction)
-        difference.field = column.rawValue
-        return difference
     }
 
     private static func time(_ time: Timestamp?) -> FieldValue {
@@ -157,24 +159,19 @@ package struct RevenueCatRule: Sendable {
     static let product = RevenueCatRule(kind: .revenueCatProduct, columns: [.productID]) {
         line, apple in
         guard let known = apple.productID, line.productID != known else { return [] }
-        return [
-            difference(.revenueCatProduct, .productID, text(line.productID), .text(known))
-        ]
+        return [(.productID, text(line.productID), .text(known), .neutral)]
     }
 
     static let period = RevenueCatRule(
         kind: .revenueCatPeriod, columns: [.startTime, .endTime]
     ) { line, apple in
-        var found: [CompareDifference] = []
+        var found: [Found] = []
         if let theirs = line.startTime, let known = apple.purchaseDate, differ(theirs, known) {
-            found.append(
-                difference(.revenueCatPeriod, .startTime, .time(theirs), .time(known)))
+            found.append((.startTime, .time(theirs), .time(known), .neutral))
         }
         if let theirs = line.endTime, let known = apple.expiresDate, differ(theirs, known) {
-            found.append(
-                difference(
-                    .revenueCatPeriod, .endTime, .time(theirs), .time(known),
-                    apple.current == nil ? .neutral : loser(theirs, known)))
+            let direction = apple.current == nil ? .neutral : loser(theirs, known)
+            found.append((.endTime, .time(theirs), .time(known), direction))
         }
         return found
     }
@@ -194,10 +191,7 @@ package struct RevenueCatRule: Sendable {
         case (nil, _): direction = .customerLoses
         case (_, nil): direction = .companyLoses
         }
-        return [
-            difference(
-                .revenueCatGrace, .gracePeriodEndTime, time(theirs), time(known), direction)
-        ]
+        return [(.gracePeriodEndTime, time(theirs), time(known), direction)]
     }
 
     /// Apple's side is whether the subscription is in billing retry, as its status says.
@@ -210,12 +204,10 @@ package struct RevenueCatRule: Sendable {
             [.active, .billingRetry, .billingGracePeriod].contains(status)
         else { return [] }
         let isInRetry = status != .active
-        guard isInRetry != (line.billingIssuesDetectedAt != nil) else { return [] }
-        return [
-            difference(
-                .revenueCatBillingIssue, .billingIssuesDetectedAt,
-                time(line.billingIssuesDetectedAt), .integer(Int64(status.rawValue)))
-        ]
+        let detected = line.billingIssuesDetectedAt
+        guard isInRetry != (detected != nil) else { return [] }
+        let known = FieldValue.integer(Int64(status.rawValue))
+        return [(.billingIssuesDetectedAt, time(detected), known, .neutral)]
     }
 
     static let accessEnd = RevenueCatRule(
@@ -235,36 +227,26 @@ package struct RevenueCatRule: Sendable {
             return !overflow && apart.magnitude <= Milliseconds.perDay.magnitude
         }
         guard !isNear else { return [] }
-        return [
-            difference(
-                .revenueCatAccessEnd, .effectiveEndTime, .time(theirs), .time(known),
-                loser(theirs, known))
-        ]
+        return [(.effectiveEndTime, .time(theirs), .time(known), loser(theirs, known))]
     }
 
     /// RevenueCat's time is that of detection, so only presence is compared.
     static let refund = RevenueCatRule(kind: .revenueCatRefund, columns: [.refundedAt]) {
         line, apple in
         guard (line.refundedAt != nil) != (apple.revocationDate != nil) else { return [] }
-        return [
-            difference(
-                .revenueCatRefund, .refundedAt, time(line.refundedAt), time(apple.revocationDate),
-                line.refundedAt == nil ? .companyLoses : .customerLoses)
-        ]
+        let direction: Direction = line.refundedAt == nil ? .companyLoses : .customerLoses
+        return [(.refundedAt, time(line.refundedAt), time(apple.revocationDate), direction)]
     }
 
     static let renewal = RevenueCatRule(
         kind: .revenueCatRenewal, columns: [.unsubscribeDetectedAt]
     ) { line, apple in
+        let detected = line.unsubscribeDetectedAt
         guard let current = apple.current, let renews = current.renews,
             [.active, .billingRetry, .billingGracePeriod].contains(current.status),
-            renews == (line.unsubscribeDetectedAt != nil)
+            renews == (detected != nil)
         else { return [] }
-        return [
-            difference(
-                .revenueCatRenewal, .unsubscribeDetectedAt, time(line.unsubscribeDetectedAt),
-                .integer(renews ? 1 : 0))
-        ]
+        return [(.unsubscribeDetectedAt, time(detected), .integer(renews ? 1 : 0), .neutral)]
     }
 
     static let ownership = RevenueCatRule(kind: .revenueCatOwnership, columns: [.ownership]) {
@@ -272,7 +254,7 @@ package struct RevenueCatRule: Sendable {
         guard let theirs = line.ownership, let known = apple.ownership, theirs != known else {
             return []
         }
-        return [difference(.revenueCatOwnership, .ownership, .text(theirs), .text(known))]
+        return [(.ownership, .text(theirs), .text(known), .neutral)]
     }
 
     static let environment = RevenueCatRule(kind: .revenueCatEnvironment, columns: [.isSandbox]) {
@@ -280,11 +262,9 @@ package struct RevenueCatRule: Sendable {
         guard let isSandbox = line.isSandbox,
             isSandbox != (apple.environment == AppStoreEnvironment.sandbox.rawValue)
         else { return [] }
-        return [
-            difference(
-                .revenueCatEnvironment, .isSandbox, .text(isSandbox ? "true" : "false"),
-                .text(apple.environment), isSandbox ? .customerLoses : .companyLoses)
-        ]
+        let direction: Direction = isSandbox ? .customerLoses : .companyLoses
+        let theirs = isSandbox ? "true" : "false"
+        return [(.isSandbox, .text(theirs), .text(apple.environment), direction)]
     }
 
     /// Members of a family pay nothing, and the two sides state that differently.
@@ -292,10 +272,10 @@ package struct RevenueCatRule: Sendable {
         line, apple in
         guard apple.ownership != "FAMILY_SHARED" else { return [] }
         if let theirs = line.currency, let known = apple.currency, theirs != known {
-            return [difference(.revenueCatPrice, .currency, .text(theirs), .text(known))]
+            return [(.currency, .text(theirs), .text(known), .neutral)]
         }
         guard let theirs = line.price, let known = apple.price, theirs != known else { return [] }
-        return [difference(.revenueCatPrice, .price, .integer(theirs), .integer(known))]
+        return [(.price, .integer(theirs), .integer(known), .neutral)]
     }
 
     static let entitlement = RevenueCatRule(
@@ -306,11 +286,9 @@ package struct RevenueCatRule: Sendable {
         guard theirs != known else { return [] }
         let isEntitling = apple.current?.status.isEntitling ?? false
         let lacksOne = !Set(known.split(separator: ",")).isSubset(of: theirs.split(separator: ","))
-        return [
-            difference(
-                .revenueCatEntitlement, .entitlements, text(line.entitlements), .text(known),
-                !isEntitling ? .neutral : lacksOne ? .customerLoses : .companyLoses)
-        ]
+        let direction: Direction =
+            !isEntitling ? .neutral : lacksOne ? .customerLoses : .companyLoses
+        return [(.entitlements, text(line.entitlements), .text(known), direction)]
     }
 }
 

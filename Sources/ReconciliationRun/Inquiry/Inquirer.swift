@@ -6,30 +6,12 @@ import Subscriptions
 /// The core decides which question comes next; this type asks it. A class, because every question
 /// that is asked at the same time is given it.
 final class Inquirer: Sendable {
-    let stores: [AppIdentity: any AppStore]
-    let rows: RowReader
-    let policy: Policy
-    let clock: RunClock
-    let tally: AnswerTally
-    let refusals: AppRefusals
+    let context: RunContext
+    private let rows: RowReader
 
-    init(
-        stores: [AppIdentity: any AppStore], rows: RowReader, policy: Policy, clock: RunClock,
-        tally: AnswerTally, refusals: AppRefusals = AppRefusals(apps: [])
-    ) {
-        self.stores = stores
-        self.rows = rows
-        self.policy = policy
-        self.clock = clock
-        self.tally = tally
-        self.refusals = refusals
-    }
-
-    /// The policy as of now: a run of hours must not check by the hour of its start.
-    private var currentPolicy: Policy {
-        var current = policy
-        current.now = clock.now()
-        return current
+    init(context: RunContext) {
+        self.context = context
+        rows = context.rows
     }
 
     /// The outcomes of one case, ready to be staged.
@@ -46,7 +28,7 @@ final class Inquirer: Sendable {
     func inquire(
         _ id: String, row: ScopedRow?, through app: AppIdentity
     ) async throws -> Judged {
-        guard let store = stores[app] else { throw Self.notConnected(app) }
+        guard let store = context.appStores[app] else { throw Self.notConnected(app) }
         var item = Case(app: app, askedID: id, asked: row)
         var revision: String?
         if let transactionID = TransactionID(id) {
@@ -61,7 +43,7 @@ final class Inquirer: Sendable {
                     holding: missing.map(\.originalTransactionID))
             }
             for _ in 0..<RunLimits.furtherQuestionsPerCase {
-                switch judge(item, policy: currentPolicy) {
+                switch judge(item, policy: context.policyOfNow) {
                 case .outcomes(let outcomes): return judged(item, outcomes, readThrough: revision)
                 case .needs(let question):
                     let read = try await answer(
@@ -70,7 +52,7 @@ final class Inquirer: Sendable {
                 }
             }
         }
-        return judged(item, outcomes(of: item, policy: currentPolicy), readThrough: revision)
+        return judged(item, outcomes(of: item, policy: context.policyOfNow), readThrough: revision)
     }
 
     private func judged(
@@ -105,19 +87,19 @@ final class Inquirer: Sendable {
     /// to hold up the others, and where it could not be learned whether a certificate is revoked;
     /// but not where the app is refused, because it would be refused again.
     private func asksAgain(_ item: Case) -> Bool {
-        if refusals.isRefused(item.app) { return false }
+        if context.refusals.isRefused(item.app) { return false }
         if item.transactionInfo?.mayComeLater == true { return true }
         if let elsewhere = item.elsewhere, elsewhere.statuses.mayComeLater {
-            return !refusals.isRefused(elsewhere.app)
+            return !context.refusals.isRefused(elsewhere.app)
         }
         switch item.statuses {
         case .internalFault, .unavailable, .rateLimited: return true
         case .unverified(let rejected):
-            return rejected.isUndetermined && tally.mayAskUndeterminedAgain()
+            return rejected.isUndetermined && context.tally.mayAskUndeterminedAgain()
         case .answered(let answer):
             return answer.rejected.contains {
                 $0.isUndetermined && $0.originalTransactionID == item.askedID
-            } && tally.mayAskUndeterminedAgain()
+            } && context.tally.mayAskUndeterminedAgain()
         case .transactionNotFound, .accountNotFound, .invalidID, .restart, .refused, .undecodable,
             nil:
             return false
@@ -131,35 +113,36 @@ final class Inquirer: Sendable {
         switch question {
         case .transactionInfo:
             let info = try await store.transactionInfo(of: id)
-            tally.note(info)
+            context.tally.note(info)
             item.transactionInfo = info
             if item.asked == nil, case .answered(let signed) = info {
                 item.purchases = try await rows.purchases([signed], of: item.app)
             }
             return nil
         case .statuses(in: let app):
-            guard let other = stores[app] else { throw Self.notConnected(app) }
+            guard let other = context.appStores[app] else { throw Self.notConnected(app) }
             let statuses = try await other.subscriptionStatuses(of: id)
             note(statuses, of: app)
             item.elsewhere = Case.Elsewhere(app: app, statuses: statuses)
             return nil
         case .history(after: let stored):
-            let reader = HistoryReader(store: store, tally: tally, clock: clock)
+            let reader = HistoryReader(
+                store: store, tally: context.tally, clock: context.clock)
             let reading = try await reader.read(id, after: stored)
             let history = customerHistory(reading.history, of: item)
-            tally.note(history)
+            context.tally.note(history)
             item.history = history
             item.historyUnknowns = reading.unknowns
             let listed = try await rows.listedAliasRows(in: item)
             item.aliasRows.merge(listed) { $0 + $1 }
             item.purchases = try await rows.purchases(history.transactions, of: item.app)
-            if policy.keepsPurchases, case .complete = history {
+            if context.job.policy.keepsPurchases, case .complete = history {
                 item.customerPurchases = try await rows.purchases(
                     ofCustomer: item.asked?.row.customerID, in: item.app)
             }
             return reading.revision
         case .purchases(let ids):
-            item.purchaseInfos = try await store.transactionInfos(of: ids, tally: tally)
+            item.purchaseInfos = try await store.transactionInfos(of: ids, tally: context.tally)
             return nil
         }
     }
@@ -187,9 +170,9 @@ final class Inquirer: Sendable {
     }
 
     private func note(_ statuses: Lookup<StatusAnswer>, of app: AppIdentity) {
-        tally.note(statuses)
-        tally.note(identityIn: statuses, of: app)
-        if case .answered(let answer) = statuses { tally.note(rejected: answer.rejected) }
+        context.tally.note(statuses)
+        context.tally.note(identityIn: statuses, of: app)
+        if case .answered(let answer) = statuses { context.tally.note(rejected: answer.rejected) }
     }
 
     /// Rows held under the answer's other ids; the database is not asked when there are none.

@@ -34,7 +34,7 @@ extension RunContext {
                     AskedPage.Subject(
                         id: row.row.key.originalTransactionID, row: row, app: app))
             }
-            var page = await QuestionWindow(context: self).answers(to: subjects)
+            var page = await answers(to: subjects)
             page.batch.outcomes += excluded
             page.batch.replaces = true
             page.batch.asksAgain = []
@@ -59,7 +59,7 @@ extension RunContext {
         var asking = self
         asking.job.policy.history = .never
         // Only that there is an answer counts.
-        if let end = await QuestionWindow(context: asking).answers(to: subjects).end {
+        if let end = await asking.answers(to: subjects).end {
             throw end
         }
     }

@@ -70,7 +70,7 @@ extension RunContext {
                 AskedPage.Subject(id: row.row.key.originalTransactionID, row: row, app: $0)
             }
         }
-        let page = await QuestionWindow(context: context).answers(to: subjects)
+        let page = await context.answers(to: subjects)
         // An outage leaves rows undecided; anything else ends the run in its own words.
         switch page.end {
         case nil, .unavailable: break

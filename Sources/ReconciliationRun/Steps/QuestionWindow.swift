@@ -11,20 +11,14 @@ protocol QuestionSource: Sendable {
     mutating func next() async throws -> QuestionPage?
 }
 
-/// Asks what a source yields, so many questions at once, and stages the answers as they come, or
-/// returns them.
-///
-/// A question that is slow, or is tried again, delays only itself: others take its place in the
-/// window. Only questions about the same customer, or the same Apple Account, wait for each other,
-/// because the first answer usually settles the rest. What was checked is staged when a batch is
-/// full or a second old, so a killed run loses no more than that and what was in flight.
-struct QuestionWindow {
-    let context: RunContext
-
+extension RunContext {
+    /// Asks what a source yields, and stages the answers as they come.
+    ///
     /// - Returns: The source after its last page.
     @discardableResult
     func ask<Source: QuestionSource>(_ source: Source) async throws -> Source {
-        let window = await answered(Window(source: source, context: context, isStaging: true))
+        let window = await answered(
+            QuestionWindow(source: source, context: self, isStaging: true))
         if let end = window.asked.end { throw end }
         return window.source
     }
@@ -34,7 +28,9 @@ struct QuestionWindow {
     /// - Returns: The answers, and why not all could be asked.
     func answers(to subjects: [AskedPage.Subject]) async -> AskedPage {
         let source = OnePage(page: QuestionPage(subjects: subjects))
-        return await answered(Window(source: source, context: context, isStaging: false)).asked
+        return await answered(
+            QuestionWindow(source: source, context: self, isStaging: false)
+        ).asked
     }
 
     /// A source of questions that are known already.
@@ -45,18 +41,26 @@ struct QuestionWindow {
         mutating func next() -> QuestionPage? { page.take() }
     }
 
-    private func answered<Source>(_ window: Window<Source>) async -> Window<Source> {
-        var window = await context.stop.interruptible {
+    private func answered<Source>(
+        _ window: QuestionWindow<Source>
+    ) async -> QuestionWindow<Source> {
+        var window = await stop.interruptible {
             var window = window
             await window.run()
             return window
         }
-        if let signal = context.stop.signal { window.asked.end = .signal(signal) }
+        if let signal = stop.signal { window.asked.end = .signal(signal) }
         return window
     }
 }
 
-private struct Window<Source: QuestionSource>: Sendable {
+/// Asks what a source yields, so many questions at once.
+///
+/// A question that is slow, or is tried again, delays only itself: others take its place in the
+/// window. Only questions about the same customer, or the same Apple Account, wait for each other,
+/// because the first answer usually settles the rest. What was checked is staged when a batch is
+/// full or a second old, so a killed run loses no more than that and what was in flight.
+private struct QuestionWindow<Source: QuestionSource>: Sendable {
     var source: Source
     let context: RunContext
     /// Whether answers are staged as they come; otherwise all of them are in `asked` at the end.
@@ -86,7 +90,7 @@ private struct Window<Source: QuestionSource>: Sendable {
 
     mutating func run() async {
         await withTaskGroup(of: Answer.self) { group in
-            let inquirer = context.inquirer
+            let inquirer = Inquirer(context: context)
             var inFlight = 0
             while true {
                 while inFlight < RunLimits.concurrentInquiries, asked.end == nil,

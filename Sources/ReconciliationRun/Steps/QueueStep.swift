@@ -29,7 +29,7 @@ struct QueueStep: QuestionSource {
     func run(limit: inout Int?) async throws {
         var source = self
         source.limit = limit
-        limit = try await QuestionWindow(context: context).ask(source).limit
+        limit = try await context.ask(source).limit
     }
 
     mutating func next() async throws -> QuestionPage? {

@@ -109,7 +109,7 @@ struct RecoverStep {
             findings(
                 about: $0, inbox: inbox[$0.notificationUUID],
                 inboxIsKept: context.job.recover.inboxIsKept, app: app)
-        }.filter { context.job.policy.onlyKinds?.contains($0.kind) ?? true }
+        }.filter { context.job.policy.reports($0.kind) }
         if context.job.mode == .check {
             for index in found.indices where found[index].action == .recovered {
                 found[index].action = .planned
@@ -138,7 +138,7 @@ struct RecoverStep {
 
     /// Fields of the answer itself that this version does not know: findings about no subscription.
     private func report(unknowns: Set<UnknownValue>) async throws {
-        guard context.job.policy.onlyKinds?.contains(.unknownValue) ?? true else { return }
+        guard context.job.policy.reports(.unknownValue) else { return }
         var outcome = RowOutcome(
             key: SubscriptionKey(app: app, originalTransactionID: ""), verdict: nil)
         let sorted = unknowns.sorted {

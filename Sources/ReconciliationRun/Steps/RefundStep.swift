@@ -194,7 +194,7 @@ extension RunContext {
     private func outcomes(
         ofAbsent purchases: [LocalTransaction], app: AppIdentity, from appStore: any AppStore
     ) async throws -> [RowOutcome] {
-        guard job.policy.onlyKinds?.contains(.purchaseUnknown) ?? true else { return [] }
+        guard job.policy.reports(.purchaseUnknown) else { return [] }
         let infos = try await appStore.transactionInfos(
             of: purchases.map(\.key.transactionID), tally: tally)
         return purchases.compactMap { purchase in

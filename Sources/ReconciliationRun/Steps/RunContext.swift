@@ -18,12 +18,6 @@ struct RunContext: Sendable {
     let progress: @Sendable (RunProgress) -> Void
     let reviewPlan: PlanReview?
 
-    var inquirer: Inquirer {
-        Inquirer(
-            stores: appStores, rows: rows, policy: job.policy, clock: clock, tally: tally,
-            refusals: refusals)
-    }
-
     var rows: RowReader { RowReader(store: store) }
 
     /// The policy as of now: a run of hours must not check by the hour of its start.

@@ -22,7 +22,7 @@ struct WalkStep: QuestionSource {
     }
 
     func run() async throws {
-        try await QuestionWindow(context: context).ask(self)
+        try await context.ask(self)
     }
 
     mutating func next() async throws -> QuestionPage? {

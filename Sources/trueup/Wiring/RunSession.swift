@@ -134,7 +134,7 @@ struct RunSession {
         var job = run.job
         // A store program has said by now which columns it keeps.
         job.policy.keep(as: start.link?.mapping)
-        job.keepTimes(to: store.companyPrecision)
+        job.policy.kept.precision = store.companyPrecision
         job.policy.kept.leftOut.formUnion(try store.columnsNotStored())
         let purchases = start.link?.mapping.purchases
         job.policy.keepsPurchases = try purchases != nil || store.keepsPurchases()
