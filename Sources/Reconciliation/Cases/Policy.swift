@@ -67,12 +67,12 @@ package enum HistoryUse: String, Hashable, Sendable, CaseIterable {
 /// By default everything is kept, each value as it is.
 package struct KeptColumns: Hashable, Sendable {
     /// Columns that nothing is checked by: the table does not have them.
-    package var leftOut: Set<SubscriptionField>
+    package var leftOut: Set<SubscriptionField> = []
     /// For numbers of Apple's status that the table cannot tell from another one: that other
     /// number.
-    package var statuses: [Int: Int]
+    package var statuses: [Int: Int] = [:]
     /// Whether rows may be inserted.
-    package var takesInserts: Bool
+    package var takesInserts = true
     /// Whether periods are compared and inserted; a table that does not have trueup's form keeps none.
     package var hasPeriods = true
     /// Columns that are compared and never written.
@@ -86,24 +86,15 @@ package struct KeptColumns: Hashable, Sendable {
     /// How much of a second the columns of times keep.
     package var precision = TimePrecision()
 
-    package init(
-        leftOut: Set<SubscriptionField> = [], statuses: [Int: Int] = [:],
-        takesInserts: Bool = true
-    ) {
-        self.leftOut = leftOut
-        self.statuses = statuses
-        self.takesInserts = takesInserts
-    }
+    package init() {}
 
     /// Takes the columns that a mapping keeps.
     package init(_ mapping: TableMapping) {
-        var statuses: [Int: Int] = [:]
+        leftOut = Set(mapping.notKept.compactMap(\.ofSubscription))
         for (number, kept) in mapping.statusesKeptAs {
             statuses[Int(clamping: number)] = Int(clamping: kept)
         }
-        self.init(
-            leftOut: Set(mapping.notKept.compactMap(\.ofSubscription)), statuses: statuses,
-            takesInserts: mapping.inserts != nil)
+        takesInserts = mapping.inserts != nil
         hasPeriods = false
         readOnly = Set(mapping.readOnly.compactMap(\.ofSubscription))
         guard let purchases = mapping.purchases else { return }

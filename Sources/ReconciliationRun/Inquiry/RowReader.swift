@@ -52,21 +52,6 @@ struct RowReader: Sendable {
         return try await store.purchases(
             of: .named(customerID), in: app, limit: RunLimits.purchasesPerCustomer)
     }
-
-    /// The rows that are under ids of later transactions of these original transaction ids, as far
-    /// as an earlier look found any; by true original id.
-    func aliasRows(
-        of originalTransactionIDs: [String], in app: AppIdentity
-    ) async throws(StoreError) -> [String: [SubscriptionKey]] {
-        let keys = Set(originalTransactionIDs).map {
-            SubscriptionKey(app: app, originalTransactionID: $0)
-        }
-        return Dictionary(
-            try await store.notes(about: keys)
-                .filter { !$0.value.aliasRows.isEmpty }
-                .map { ($0.key.originalTransactionID, $0.value.aliasRows) },
-            uniquingKeysWith: { first, _ in first })
-    }
 }
 
 /// Finds our rows of a subscription that are stored under another id: the id of a later
@@ -79,7 +64,14 @@ extension RowReader {
     func knownAliasRows(
         of missing: [StatedSubscription], in app: AppIdentity
     ) async throws(StoreError) -> [String: [SubscriptionKey]] {
-        var found = try await aliasRows(of: missing.map(\.originalTransactionID), in: app)
+        let keys = Set(missing.map(\.originalTransactionID)).map {
+            SubscriptionKey(app: app, originalTransactionID: $0)
+        }
+        var found = Dictionary(
+            try await store.notes(about: keys)
+                .filter { !$0.value.aliasRows.isEmpty }
+                .map { ($0.key.originalTransactionID, $0.value.aliasRows) },
+            uniquingKeysWith: { first, _ in first })
         let before = missing.compactMap(\.transaction.previousOriginalTransactionID)
         guard !before.isEmpty else { return found }
         let held = try await rows(holding: before)

@@ -8,7 +8,7 @@ import Testing
     private func judged(takesInserts: Bool) throws -> RowOutcome {
         let policy = Sample.policy {
             $0.history = .never
-            $0.kept = KeptColumns(takesInserts: takesInserts)
+            $0.kept.takesInserts = takesInserts
         }
         return try outcome(
             Sample.item(Sample.row(), [Sample.stated(), missing]), policy, of: "3000")
