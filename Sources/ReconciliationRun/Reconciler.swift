@@ -73,7 +73,10 @@ package struct Reconciler: Sendable {
         do {
             // Also where nothing can be written: the report of such a run holds the plan that is
             // left.
-            if case .plan(let plan) = job.planSource { try await adopt(plan: plan, in: context) }
+            if case .plan(let plan) = job.planSource {
+                context.log("plan.take_up", ["plan": "\(plan)"])
+                try await store.stagePlan(plan, in: context.pass, run: header)
+            }
             if let obstacle = job.obstacle { throw obstacle }
             switch job.planSource {
             case .judgement: try await ask(in: context, noting: &ending)
@@ -201,11 +204,6 @@ package struct Reconciler: Sendable {
         }
         try await QueueStep(context: context, part: .due, held: true, total: total)
             .run(limit: &limit)
-    }
-
-    private func adopt(plan: String, in context: RunContext) async throws {
-        context.log("plan.take_up", ["plan": "\(plan)"])
-        try await store.stagePlan(plan, in: context.pass, run: header)
     }
 
     private func revert(
