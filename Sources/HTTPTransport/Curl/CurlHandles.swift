@@ -5,6 +5,12 @@ import Glibc
 enum CurlLibrary {
     /// Whether `curl_global_init` succeeded; it runs exactly once, at the first use.
     static let isReady = curl_global_init(Int(CURL_GLOBAL_SSL)) == CURLE_OK
+
+    /// The name of a failure in libcurl's words.
+    static func name(of code: CURLcode) -> String {
+        guard let text = unsafe curl_easy_strerror(code) else { return "code \(code.rawValue)" }
+        return unsafe String(cString: text)
+    }
 }
 
 /// Owner of one `CURL` handle: one request.
@@ -134,7 +140,7 @@ struct CurlEasyHandle: ~Copyable {
     private func check(_ result: CURLcode) throws(HTTPTransportError) {
         guard result == CURLE_OK else {
             throw .invalidRequest(
-                "libcurl refuses an option of the request: \(CurlFailure.name(of: result))")
+                "libcurl refuses an option of the request: \(CurlLibrary.name(of: result))")
         }
     }
 }

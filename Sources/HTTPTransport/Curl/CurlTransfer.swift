@@ -5,11 +5,6 @@ import CLibcurl
 ///
 /// Used only on the transport's thread.
 final class CurlTransfer {
-    private enum Excess {
-        case head
-        case body
-    }
-
     private(set) var number: UInt64
     private(set) var continuation: CurlSubmission.Continuation
     let easy: CurlEasyHandle
@@ -22,7 +17,8 @@ final class CurlTransfer {
     private var head = ResponseHead()
     private var headBytes = 0
     private var body: [UInt8] = []
-    private var excess: Excess?
+    /// Set where the answer is larger than the limits allow.
+    private var excess: HTTPTransportError?
 
     init(
         _ submission: CurlSubmission, settings: CurlTransport.Settings
@@ -86,7 +82,8 @@ final class CurlTransfer {
     func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headBytes += line.count
         guard headBytes <= settings.headLimitBytes else {
-            excess = .head
+            excess = .malformedResponse(
+                "the headers of \(target) are larger than \(settings.headLimitBytes) bytes")
             return false
         }
         unsafe head.received(line: line)
@@ -96,7 +93,7 @@ final class CurlTransfer {
     /// Takes a piece of the unpacked body; `false` ends the transfer.
     func received(body piece: UnsafeRawBufferPointer) -> Bool {
         guard body.count + piece.count <= settings.bodyLimitBytes else {
-            excess = .body
+            excess = .bodyTooLarge(limitBytes: settings.bodyLimitBytes)
             return false
         }
         if body.isEmpty {
@@ -109,22 +106,8 @@ final class CurlTransfer {
 
     /// The result, by libcurl's code and our own limits.
     func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPTransportError> {
-        switch excess {
-        case .body: return .failure(.bodyTooLarge(limitBytes: settings.bodyLimitBytes))
-        case .head:
-            return .failure(
-                .malformedResponse(
-                    "the headers of \(target) are larger than \(settings.headLimitBytes) bytes"))
-        case nil: break
-        }
-        guard code == CURLE_OK else {
-            return .failure(
-                CurlFailure(
-                    code: code, reason: easy.failureReason, target: target,
-                    isConnected: easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0,
-                    proxyStatus: easy.long(CURLINFO_HTTP_CONNECTCODE), settings: settings
-                ).error)
-        }
+        if let excess { return .failure(excess) }
+        guard code == CURLE_OK else { return .failure(failure(code)) }
         return .success(
             HTTPResponse(
                 status: easy.long(CURLINFO_RESPONSE_CODE), headers: head.fields(), body: body,
@@ -146,29 +129,18 @@ extension HTTPRequest {
     fileprivate var isOrdinary: Bool { method == "GET" && body == nil }
 }
 
-/// Translates a failure of libcurl to an `HTTPTransportError`.
-struct CurlFailure {
-    let code: CURLcode
-    /// libcurl's own text; it names hosts, never headers or credentials.
-    let reason: String
-    let target: CurlTarget
-    let isConnected: Bool
-    /// The proxy's answer to CONNECT; 0 without one.
-    let proxyStatus: Int
-    let settings: CurlTransport.Settings
-
-    static func name(of code: CURLcode) -> String {
-        guard let text = unsafe curl_easy_strerror(code) else { return "code \(code.rawValue)" }
-        return unsafe String(cString: text)
-    }
-
-    private var detail: String { reason.isEmpty ? Self.name(of: code) : reason }
-
+/// Translates failures of libcurl.
+extension CurlTransfer {
     private var route: String {
         settings.proxy.map { "\(target) through the proxy \($0)" } ?? "\(target)"
     }
 
-    var error: HTTPTransportError {
+    private func failure(_ code: CURLcode) -> HTTPTransportError {
+        // libcurl's own text; it names hosts, never headers or credentials.
+        let reason = easy.failureReason
+        let detail = reason.isEmpty ? CurlLibrary.name(of: code) : reason
+        // The proxy's answer to CONNECT; 0 without one.
+        let proxyStatus = easy.long(CURLINFO_HTTP_CONNECTCODE)
         if proxyStatus != 0, !(200..<300).contains(proxyStatus) {
             return .connectionFailed(
                 "the proxy refuses a connection to \(target) with status \(proxyStatus)")
@@ -208,7 +180,7 @@ struct CurlFailure {
     }
 
     private var timedOut: HTTPTransportError {
-        isConnected
+        easy.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
             ? .timedOut(
                 "\(target) did not complete its answer within \(settings.totalTimeoutMilliseconds) ms"
             )

@@ -14,23 +14,16 @@ package struct RetryPolicy: Sendable {
     }
 
     package let retriedCodes: Set<Int>
-    package let attemptLimit: Int
-    package let firstBound: Duration
-    package let longestBound: Duration
+    /// Counts the first attempt as well.
+    package let attemptLimit = 5
+    package let firstBound: Duration = .milliseconds(500)
+    package let longestBound: Duration = .seconds(20)
 
     /// A policy for one service.
     ///
     /// `retriedCodes` are the error codes which the service declares worth a retry; no other is.
-    /// `attemptLimit` counts the first attempt as well.
-    package init(
-        retriedCodes: Set<Int>, attemptLimit: Int = 5, firstBound: Duration = .milliseconds(500),
-        longestBound: Duration = .seconds(20)
-    ) {
-        precondition(attemptLimit > 0, "there must be a first attempt")
+    package init(retriedCodes: Set<Int>) {
         self.retriedCodes = retriedCodes
-        self.attemptLimit = attemptLimit
-        self.firstBound = firstBound
-        self.longestBound = longestBound
     }
 
     /// Whether failures of this kind are retried at all.
@@ -67,13 +60,12 @@ package struct RetryPolicy: Sendable {
 /// well. Waits that the server ordered (429) do not count.
 package struct RetryBudget: Sendable {
     package let allowance: Int
-    package let share: Double
+    package let share = 0.1
     package private(set) var calls = 0
     package private(set) var retries = 0
 
-    package init(allowance: Int = 50, share: Double = 0.1) {
+    package init(allowance: Int = 50) {
         self.allowance = allowance
-        self.share = share
     }
 
     /// Counts a first attempt.

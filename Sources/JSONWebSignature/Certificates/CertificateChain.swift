@@ -98,10 +98,7 @@ package struct CertificateFacts: Hashable, Sendable {
         let names = certificate.subject.flatMap { Array($0) }
             .filter { $0.type == .RDNAttributeType.commonName }
         name = names.last.map { "\($0.value)" } ?? certificate.subject.description
-        serialNumber = certificate.serialNumber.bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
+        serialNumber = certificate.serialNumber.bytes.hexadecimal
         notBefore = Self.milliseconds(certificate.notValidBefore)
         notAfter = Self.milliseconds(certificate.notValidAfter)
         fingerprint = SHA256Digest(of: der).hexadecimal

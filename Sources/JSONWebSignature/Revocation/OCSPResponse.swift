@@ -146,10 +146,6 @@ struct OCSPResponseDates: Hashable, Sendable {
 
 /// A request for the revocation status of one certificate of a path (RFC 6960, section 4.1).
 struct OCSPRequest: Sendable {
-    enum Role: String, Sendable {
-        case leaf, intermediate
-    }
-
     let key: OCSPResponseKey
     /// The request in DER, for one certificate and without a nonce.
     ///
@@ -164,22 +160,21 @@ struct OCSPRequest: Sendable {
     /// The responder that the certificate names; `nil` where it names none.
     var address: String? { key.responder.isEmpty ? nil : key.responder }
 
-    init(about role: Role, of path: TrustedPath) throws {
-        let (certificate, issuer) =
-            switch role {
-            case .leaf: (path.leaf, path.intermediate)
-            case .intermediate: (path.intermediate, path.root)
-            }
-        subject = "the \(role) certificate (serial \(certificate.serialNumber))"
+    /// - Parameters:
+    ///   - certificate: The certificate that is asked about.
+    ///   - name: Its name in messages.
+    ///   - issuer: The certificate that signed it.
+    init(about certificate: Certificate, named name: String, issuedBy issuer: Certificate) throws {
+        subject = "\(name) (serial \(certificate.serialNumber))"
         key = OCSPResponseKey(
             certificate: SHA256Digest(of: try Self.der(certificate)).hexadecimal,
             issuer: SHA256Digest(of: try Self.der(issuer)).hexadecimal,
             responder: Self.responder(of: certificate) ?? "")
         // SHA-1 only identifies the issuer here and protects nothing; every responder supports it.
-        let name = Insecure.SHA1.hash(data: try Self.der(issuer.subject))
+        let issuerName = Insecure.SHA1.hash(data: try Self.der(issuer.subject))
         let publicKey = Insecure.SHA1.hash(data: issuer.publicKey.subjectPublicKeyInfoBytes)
         var members = DER.Serializer()
-        try members.serialize(ASN1OctetString(contentBytes: Array(name)[...]))
+        try members.serialize(ASN1OctetString(contentBytes: Array(issuerName)[...]))
         try members.serialize(ASN1OctetString(contentBytes: Array(publicKey)[...]))
         try members.serialize(certificate.serialNumber.bytes)
         identity = members.serializedBytes

@@ -1,3 +1,5 @@
+import X509
+
 /// Checks by OCSP whether the certificates of a path are revoked, once for each certificate.
 ///
 /// It checks only paths that already lead to a trusted root, so the responders' addresses come from
@@ -9,23 +11,8 @@ package actor RevocationCheck {
     private let responder: any OCSPResponder
     private let cache: (any OCSPResponseCache)?
     private let now: @Sendable () -> Int64
-    private var standings: [OCSPResponseKey: Standing] = [:]
-    private var asking: [OCSPResponseKey: Task<Standing, Never>] = [:]
-
-    /// The revocation of one certificate as far as it is known, and how long that is used without
-    /// another request.
-    private struct Standing: Sendable {
-        enum Verdict: Sendable {
-            case good
-            case revoked(String)
-            case undetermined(String)
-        }
-
-        var verdict: Verdict
-        /// UNIX milliseconds.
-        var until: Int64
-        var failedRounds = 0
-    }
+    private var standings: [OCSPResponseKey: RevocationStanding] = [:]
+    private var asking: [OCSPResponseKey: Task<RevocationStanding, Never>] = [:]
 
     /// - Parameters:
     ///   - mode: What callers do with `undetermined`; it changes nothing here.
@@ -42,33 +29,37 @@ package actor RevocationCheck {
         self.now = now
     }
 
-    /// The common verdict on both certificates below the root.
+    /// The common standing of both certificates below the root.
     ///
     /// A revoked certificate outweighs one whose status could not be determined.
-    func verdict(on path: TrustedPath) async -> RevocationVerdict {
+    func standing(of path: TrustedPath) async -> RevocationStanding {
         if let objection = await OCSPResponse.objection(to: path) {
-            return .undetermined(Self.shortened(objection), until: .max)
+            return RevocationStanding(
+                verdict: .undetermined(Self.shortened(objection)), until: .max)
         }
-        async let leaf = standing(of: .leaf, in: path)
-        async let intermediate = standing(of: .intermediate, in: path)
-        let standings = await [leaf, intermediate]
-        let until = standings.map(\.until).min() ?? 0
-        for case .revoked(let detail) in standings.map(\.verdict) { return .revoked(detail) }
-        for case .undetermined(let detail) in standings.map(\.verdict) {
-            return .undetermined(detail, until: until)
-        }
-        return .good(until: until)
+        async let leaf = standing(
+            of: path.leaf, named: "the leaf certificate", issuedBy: path.intermediate, in: path)
+        async let intermediate = standing(
+            of: path.intermediate, named: "the intermediate certificate", issuedBy: path.root,
+            in: path)
+        let both = await [leaf, intermediate]
+        let worst =
+            both.first { if case .revoked = $0.verdict { true } else { false } }
+            ?? both.first { if case .undetermined = $0.verdict { true } else { false } }
+        return RevocationStanding(
+            verdict: worst?.verdict ?? .good, until: both.map(\.until).min() ?? 0)
     }
 
     private func standing(
-        of role: OCSPRequest.Role, in path: TrustedPath
-    ) async -> Standing {
+        of certificate: Certificate, named name: String, issuedBy issuer: Certificate,
+        in path: TrustedPath
+    ) async -> RevocationStanding {
         let request: OCSPRequest
         do {
-            request = try OCSPRequest(about: role, of: path)
+            request = try OCSPRequest(about: certificate, named: name, issuedBy: issuer)
         } catch {
-            let detail = "no OCSP request can be made about the \(role) certificate"
-            return Standing(verdict: .undetermined(detail), until: .max)
+            let detail = "no OCSP request can be made about \(name)"
+            return RevocationStanding(verdict: .undetermined(detail), until: .max)
         }
         let known = standings[request.key]
         if let known, now() < known.until { return known }
@@ -86,7 +77,7 @@ package actor RevocationCheck {
 
     private func learn(
         _ request: OCSPRequest, in path: TrustedPath, failedRounds: Int
-    ) async -> Standing {
+    ) async -> RevocationStanding {
         let standing = await ask(request, in: path, failedRounds: failedRounds)
         asking[request.key] = nil
         // A cancelled request says nothing about the responder.
@@ -96,13 +87,13 @@ package actor RevocationCheck {
 
     private func ask(
         _ request: OCSPRequest, in path: TrustedPath, failedRounds: Int
-    ) async -> Standing {
+    ) async -> RevocationStanding {
         if let kept = await cache?.response(for: request.key) {
             let verdict = await OCSPResponse(bytes: kept).verdict(on: request, in: path, at: now())
             if let standing = Self.standing(verdict, request) { return standing }
         }
         guard let address = request.address else {
-            return Standing(
+            return RevocationStanding(
                 verdict: .undetermined("\(request.subject) names no OCSP responder"), until: .max)
         }
         let fault: String
@@ -116,7 +107,7 @@ package actor RevocationCheck {
             }
             fault = if case .unusable(let why) = verdict { why } else { "its answer was lost" }
         }
-        return Standing(
+        return RevocationStanding(
             verdict: .undetermined(
                 "whether \(request.subject) is revoked could not be determined by \(address): "
                     + Self.shortened(fault)),
@@ -126,11 +117,11 @@ package actor RevocationCheck {
     /// `nil` for a response that proves nothing.
     private static func standing(
         _ verdict: OCSPResponse.Verdict, _ request: OCSPRequest
-    ) -> Standing? {
+    ) -> RevocationStanding? {
         switch verdict {
-        case .good(let until): Standing(verdict: .good, until: until)
+        case .good(let until): RevocationStanding(verdict: .good, until: until)
         case .revoked(let until):
-            Standing(
+            RevocationStanding(
                 verdict: .revoked(
                     "\(request.subject) is revoked, by a signed answer of "
                         + request.key.responder),
@@ -145,7 +136,7 @@ package actor RevocationCheck {
         return now() + min(doubled, RevocationLimits.longestPauseMilliseconds)
     }
 
-    private func remember(_ standing: Standing, of key: OCSPResponseKey) {
+    private func remember(_ standing: RevocationStanding, of key: OCSPResponseKey) {
         if standings[key] == nil, standings.count >= RevocationLimits.rememberedCertificates,
             let oldest = standings.min(by: { $0.value.until < $1.value.until })?.key
         {
@@ -160,14 +151,21 @@ package actor RevocationCheck {
     }
 }
 
-/// The revocation of a whole path, as far as it is known.
-enum RevocationVerdict: Hashable, Sendable {
-    /// Until when no further request is needed, in UNIX milliseconds.
-    case good(until: Int64)
-    /// The text names the certificate.
-    case revoked(String)
-    /// Not known: the reason, and when to ask again, in UNIX milliseconds.
-    case undetermined(String, until: Int64)
+/// The revocation of a certificate or of a whole path as far as it is known, and how long that is used
+/// without another request.
+struct RevocationStanding: Sendable {
+    enum Verdict: Sendable {
+        case good
+        /// The text names the certificate.
+        case revoked(String)
+        /// The text says why it is not known.
+        case undetermined(String)
+    }
+
+    var verdict: Verdict
+    /// UNIX milliseconds.
+    var until: Int64
+    var failedRounds = 0
 }
 
 /// How to treat a payload when it could not be determined whether its certificates are revoked.

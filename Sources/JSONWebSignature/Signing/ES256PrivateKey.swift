@@ -13,19 +13,19 @@ package struct ES256PrivateKey: Sendable, CustomStringConvertible, CustomDebugSt
     ///
     /// - Throws: `.key`, without quoting anything of the text.
     package init(pem: String) throws(JSONWebSignatureError) {
-        do {
-            let read = try P256.Signing.PrivateKey(pemRepresentation: pem)
-            // The library takes any 32 bytes for a key of this curve, whichever curve they name.
-            guard !OtherKey.isOnOtherCurve(pem) else { throw OtherKey.Refused() }
+        // The library takes any 32 bytes for a key of this curve, whichever curve they name.
+        if let read = try? P256.Signing.PrivateKey(pemRepresentation: pem),
+            !OtherKey.isOnOtherCurve(pem)
+        {
             key = read
-        } catch {
-            guard let kind = OtherKey.name(ofKeyIn: pem) else {
-                throw JSONWebSignatureError(
-                    .key, "the private key is not a PEM with a P-256 key in PKCS #8")
-            }
-            throw JSONWebSignatureError(
-                .key, "the private key is \(kind), and Apple's keys are on the curve P-256")
+            return
         }
+        guard let kind = OtherKey.name(ofKeyIn: pem) else {
+            throw JSONWebSignatureError(
+                .key, "the private key is not a PEM with a P-256 key in PKCS #8")
+        }
+        throw JSONWebSignatureError(
+            .key, "the private key is \(kind), and Apple's keys are on the curve P-256")
     }
 
     package init(_ key: P256.Signing.PrivateKey) {
@@ -74,8 +74,6 @@ private enum OtherKey {
         ),
         ("an Ed25519 key", [0x06, 0x03, 0x2B, 0x65, 0x70]),
     ]
-
-    struct Refused: Error {}
 
     private static let p256: [UInt8] = [
         0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07,

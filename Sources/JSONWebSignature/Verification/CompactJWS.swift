@@ -124,8 +124,6 @@ struct ProtectedHeader {
 
 /// A SHA-256 digest, which can be compared with a fingerprint.
 struct SHA256Digest: Hashable, Sendable {
-    private static let alphabet = Array("0123456789abcdef".utf8)
-
     let bytes: [UInt8]
 
     init(of bytes: some DataProtocol) {
@@ -147,13 +145,20 @@ struct SHA256Digest: Hashable, Sendable {
         }
     }
 
+    var hexadecimal: String { bytes.hexadecimal }
+}
+
+private let hexadecimalDigits = Array("0123456789abcdef".utf8)
+
+extension Collection<UInt8> {
+    /// The bytes in lowercase hexadecimal digits.
     var hexadecimal: String {
-        let alphabet = Self.alphabet
+        let digits = hexadecimalDigits
         var output: [UInt8] = []
-        output.reserveCapacity(64)
-        for byte in bytes {
-            output.append(alphabet[Int(byte >> 4)])
-            output.append(alphabet[Int(byte & 0xF)])
+        output.reserveCapacity(count * 2)
+        for byte in self {
+            output.append(digits[Int(byte >> 4)])
+            output.append(digits[Int(byte & 0xF)])
         }
         return String(decoding: output, as: UTF8.self)
     }

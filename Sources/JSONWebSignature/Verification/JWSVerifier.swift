@@ -138,9 +138,10 @@ package final class JWSVerifier: Sendable {
     private func standing(
         of path: TrustedPath, by revocation: RevocationCheck
     ) async throws(JSONWebSignatureError) -> (usableUntil: Int64, doubt: String?) {
-        switch await revocation.verdict(on: path) {
-        case .good(let until): return (until, nil)
-        case .undetermined(let detail, let until): return (until, detail)
+        let standing = await revocation.standing(of: path)
+        switch standing.verdict {
+        case .good: return (standing.until, nil)
+        case .undetermined(let detail): return (standing.until, detail)
         case .revoked(let detail):
             tally.withLock { tally in
                 tally.revoked += 1
