@@ -31,7 +31,6 @@ import Testing
             ["precondition": 2],
             "settings refuse a rate of nothing, and at least one call an hour is computed from it"
         ),
-        "HTTPTransport/Pacing/RetryPolicy.swift": (["precondition": 1], "a constant"),
         "AppStoreServerAPI/Requests/ConcurrencyGate.swift": (["precondition": 1], "a constant"),
         "AppStoreServerAPI/Requests/QuotaRates.swift": (
             ["precondition": 1, "uniqueKeysWithValues": 1],

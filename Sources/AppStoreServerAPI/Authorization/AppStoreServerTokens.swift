@@ -52,17 +52,13 @@ package final class AppStoreServerTokens: AuthorizationTokens {
     /// How many tokens have been signed.
     package var signedTokens: Int { state.withLock { $0.signed } }
 
-    package func current() throws(AuthorizationError) -> String {
-        let second = now().unixMilliseconds / 1000
-        return try state.withLock { (state) throws(AuthorizationError) in
-            if let token = state.token, isUsable(issuedAt: state.issuedAtSecond, at: second) {
-                return token
-            }
-            return try sign(at: second, into: &state)
-        }
-    }
+    package func current() throws(AuthorizationError) -> String { try token(otherThan: nil) }
 
     package func renewed(after rejected: String) throws(AuthorizationError) -> String {
+        try token(otherThan: rejected)
+    }
+
+    private func token(otherThan rejected: String?) throws(AuthorizationError) -> String {
         let second = now().unixMilliseconds / 1000
         return try state.withLock { (state) throws(AuthorizationError) in
             if let token = state.token, token != rejected,

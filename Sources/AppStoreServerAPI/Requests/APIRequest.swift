@@ -75,15 +75,22 @@ extension APIRequest {
             query: revision.map { [(name: "revision", value: $0)] } ?? [])
     }
 
-    /// Get Notification History; the body depends only on the window.
+    /// Get Notification History for a whole app; the body depends only on the window.
+    ///
+    /// Every page of a window must be asked with the same body, or Apple refuses the pagination token;
+    /// equal windows give equal bytes. Source: App Store Server API, NotificationHistoryRequest.
     package static func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) -> APIRequest {
-        APIRequest(
+        let body = CanonicalJSON.object([
+            "startDate": .integer(window.start.unixMilliseconds),
+            "endDate": .integer(window.end.unixMilliseconds),
+        ])
+        return APIRequest(
             endpoint: .notificationHistory, method: "POST",
             path: "/inApps/v1/notifications/history",
             query: paginationToken.map { [(name: "paginationToken", value: $0)] } ?? [],
-            body: NotificationHistoryRequest(window: window).json)
+            body: Array(body.rendered.utf8))
     }
 }
 

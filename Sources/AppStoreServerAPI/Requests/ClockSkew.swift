@@ -13,12 +13,6 @@ struct ClockSkew {
     /// The header that was read last: all answers of a second have the same.
     private var lastDate: (text: String, unixMilliseconds: Int64)?
 
-    init() {}
-
-    init(serverDate: String?, wallClock: Timestamp) {
-        compare(serverDate: serverDate, wallClock: wallClock)
-    }
-
     /// Of several answers the one with the smallest difference counts, because a slow answer, or
     /// one from a cache, was dated long before it arrived.
     mutating func compare(serverDate: String?, wallClock: Timestamp) {
@@ -44,22 +38,29 @@ struct ClockSkew {
         return "The clock of this machine is \((abs(ahead) + 500) / 1000) seconds"
             + " \(ahead > 0 ? "ahead of" : "behind") Apple's. Set it right (NTP)."
     }
+
+    /// Returns how one refusal shows that the clock may be its cause; `nil` where the clocks agree.
+    static func probableCause(serverDate: String?, wallClock: Timestamp) -> String? {
+        var skew = ClockSkew()
+        skew.compare(serverDate: serverDate, wallClock: wallClock)
+        return skew.sentence.map { "Probable cause: " + $0 }
+    }
 }
 
-/// Explains why Apple probably answered 401, as far as it can be known here.
-struct Denial {
-    let app: AppIdentity
-    let keyID: String
-    /// The `Date` header of the refusal.
-    let serverDate: String?
-    let wallClock: Timestamp
-
-    /// A sentence or three; the key id is not a secret, the token would be.
-    var text: String {
+extension RequestState {
+    /// Explains why Apple probably answered 401, as far as it can be known here.
+    ///
+    /// - Parameters:
+    ///   - serverDate: The `Date` header of the refusal.
+    ///   - wallClock: The present.
+    /// - Returns: A sentence or three; the key id is not a secret, the token would be.
+    func denial(serverDate: String?, wallClock: Timestamp) -> String {
         let refusal =
             "Apple refuses the key \(keyID) for \(app.bundleID) (\(app.environment.rawValue)): it"
             + " answers 401, even to a new token."
-        if let skew { return refusal + " " + skew }
+        if let cause = ClockSkew.probableCause(serverDate: serverDate, wallClock: wallClock) {
+            return refusal + " " + cause
+        }
         let key =
             " Probably the key was revoked or is not an In-App Purchase key, or key_id, issuer_id and"
             + " bundle_id do not belong together."
@@ -68,12 +69,6 @@ struct Denial {
             return refusal + key
                 + " Apple gives the same answer for an app without a production release."
         case .sandbox: return refusal + key
-        }
-    }
-
-    private var skew: String? {
-        ClockSkew(serverDate: serverDate, wallClock: wallClock).sentence.map {
-            "Probable cause: " + $0
         }
     }
 }

@@ -83,9 +83,6 @@ struct EndpointLimiter {
     /// Whether the endpoint works as far as is known; requests that fail are not deferred.
     var isBreakerClosed: Bool { breaker.isClosed }
 
-    /// Whether a request whose connection was lost may be repeated silently.
-    var mayRepeatSilently: Bool { breaker.isClosed }
-
     /// Whether several requests failed before Apple answered any, so that another one may still be
     /// answered.
     var isInDoubt: Bool { isSilent && probesInDoubt > 0 }

@@ -324,7 +324,11 @@ extension PacedRequests {
             tellNotices()
             return nil
         }
-        if let start = try startNow(endpoint) { return .starting(start) }
+        let now = time.now()
+        let start = try state.withLock { state throws(RunStop) in
+            try state.slotCame(endpoint, at: now)
+        }
+        if let start { return .starting(start) }
         state.withLock { $0.withLimiter(endpoint) { $0.slotWasGivenBack(slot) } }
         booked?.giveBack(endpoint)
         return nil
@@ -333,13 +337,6 @@ extension PacedRequests {
     /// Tells what the shared state has to tell, outside its lock.
     private func tellNotices() {
         for notice in state.withLock({ $0.takeNotices() }) { hear(notice) }
-    }
-
-    private func startNow(_ endpoint: Endpoint) throws(RunStop) -> EndpointLimiter.Start? {
-        let now = time.now()
-        return try state.withLock { state throws(RunStop) in
-            try state.slotCame(endpoint, at: now)
-        }
     }
 
     /// Waits as a 429 or the limit of the hour demands.
@@ -362,27 +359,18 @@ extension PacedRequests {
         }
     }
 
+    /// The current token, or another one than the refused one, the same for all calls that were
+    /// refused with it.
     private func token(after refused: String?) throws(RunStop) -> String {
-        if let refused { return try newToken(after: refused) }
         do throws(AuthorizationError) {
-            return try tokens.current()
-        } catch {
-            throw noToken(error)
-        }
-    }
-
-    /// A token other than the refused one, the same for all calls that were refused with it.
-    private func newToken(after refused: String) throws(RunStop) -> String {
-        do throws(AuthorizationError) {
+            guard let refused else { return try tokens.current() }
             let token = try tokens.renewed(after: refused)
             state.withLock { $0.unprovenToken = token }
             return token
         } catch {
-            throw noToken(error)
+            throw state.withLock {
+                $0.wasStopped(.denied("The key could not sign a token: \(error)."))
+            }
         }
-    }
-
-    private func noToken(_ error: AuthorizationError) -> RunStop {
-        state.withLock { $0.wasStopped(.denied("The key could not sign a token: \(error).")) }
     }
 }

@@ -181,21 +181,17 @@ extension BookedCalls.State {
 
 /// Counts every HTTP attempt once, by endpoint and result.
 struct CallCounter {
-    private struct Key: Hashable {
-        let endpoint: Endpoint
-        let result: CallResult
-    }
-
-    private var calls: [Key: Int] = [:]
+    private var calls = PerEndpoint<[CallResult: Int]> { _ in [:] }
 
     mutating func attemptEnded(_ endpoint: Endpoint, _ result: CallResult) {
-        calls[Key(endpoint: endpoint, result: result), default: 0] += 1
+        calls.update(endpoint) { $0[result, default: 0] += 1 }
     }
 
     /// A 200 that was counted as answered could not be decoded.
     mutating func answerWasUndecodable(_ endpoint: Endpoint) {
-        let ok = Key(endpoint: endpoint, result: .ok)
-        if let count = calls[ok], count > 0 { calls[ok] = count > 1 ? count - 1 : nil }
+        calls.update(endpoint) { counts in
+            if let count = counts[.ok], count > 0 { counts[.ok] = count > 1 ? count - 1 : nil }
+        }
         attemptEnded(endpoint, .undecodable)
     }
 
@@ -203,7 +199,7 @@ struct CallCounter {
     var counts: [CallCount] {
         Endpoint.allCases.flatMap { endpoint in
             CallResult.allCases.compactMap { result in
-                calls[Key(endpoint: endpoint, result: result)].map {
+                calls[endpoint][result].map {
                     CallCount(endpoint: endpoint.rawValue, result: result.rawValue, calls: $0)
                 }
             }

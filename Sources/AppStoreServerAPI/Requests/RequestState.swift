@@ -5,8 +5,8 @@ import Subscriptions
 ///
 /// Pure: times and random numbers come in, the next step goes out. `PacedRequests` keeps it under a
 /// lock and does what it says. In the order of a call: `callWasMade`, `requestWasWanted` and
-/// `slotCame` for each attempt, `responseCame` or `transferFailed` with its result
-/// (`RequestState+Results.swift`), perhaps `retry`, and `callEnded`.
+/// `slotCame` for each attempt, `responseCame` or `transferFailed` with its result, perhaps `retry`,
+/// and `callEnded`.
 struct RequestState {
     /// The next step of a call after an attempt.
     enum Step: Sendable {
@@ -136,11 +136,6 @@ struct RequestState {
         _ endpoint: Endpoint, at now: Duration, _ start: EndpointLimiter.Start
     ) {
         withLimiter(endpoint) { $0.requestWasAbandoned(at: now, start) }
-    }
-
-    /// Whether a call whose connection was lost may be repeated silently.
-    func mayRepeatSilently(_ endpoint: Endpoint) -> Bool {
-        limiters[endpoint].mayRepeatSilently
     }
 
     func callsPerHour(_ endpoint: Endpoint) -> Int { rates.perHour(of: endpoint) }
@@ -277,9 +272,8 @@ extension RequestState {
             guard attempt.isTokenRenewed || attempt.token == unprovenToken else {
                 return .renewToken
             }
-            let denial = Denial(
-                app: app, keyID: keyID, serverDate: response.header("date"), wallClock: wallClock)
-            throw wasStopped(.denied(denial.text))
+            let text = denial(serverDate: response.header("date"), wallClock: wallClock)
+            throw wasStopped(.denied(text))
         case .misconfigured(let code, let message):
             throw wasStopped(
                 .misconfigured(
@@ -409,7 +403,8 @@ extension RequestState {
                 withLimiter(endpoint) { $0.hopeWasLost(text) }
             }
             return .done(.unavailable(text))
-        case .connectionLost where !progress.hasReplacedConnection && mayRepeatSilently(endpoint):
+        case .connectionLost
+        where !progress.hasReplacedConnection && limiters[endpoint].isBreakerClosed:
             // A server that closes a connection (GOAWAY) drops the requests on it, which says
             // nothing about its health. All our calls only read, so repeating one is harmless.
             counter.attemptEnded(endpoint, .connection)

@@ -53,7 +53,7 @@ enum ResponseReading {
         let status = response.status
         let isFault = (500...599).contains(status)
         guard let code = error.errorCode else {
-            let text = ForeignAnswer(response: response).text
+            let text = response.foreignText
             return isFault ? .failed(fault(response, nil, said, text: text)) : .foreign(text)
         }
         guard !configurationCodes.contains(code) else {
@@ -115,20 +115,17 @@ enum ResponseReading {
 }
 
 /// An error without Apple's error body, from a proxy, a firewall or a failing server.
-///
-/// Its description helps to find out whose it is: status, content type and the first words,
-/// sanitised.
-struct ForeignAnswer {
+extension HTTPResponse {
     private static let longestType = 60
     private static let mostWords = 80
     private static let mostBytesRead = 4096
 
-    let response: HTTPResponse
-
-    /// `403 (text/html) "Access denied"`.
-    var text: String {
-        var text = "\(response.status)"
-        let type = Self.plain(response.header("content-type") ?? "").prefix(Self.longestType)
+    /// A description that helps to find out whose it is: `403 (text/html) "Access denied"`.
+    ///
+    /// Status, content type and the first words, sanitised.
+    var foreignText: String {
+        var text = "\(status)"
+        let type = Self.plain(header("content-type") ?? "").prefix(Self.longestType)
         if !type.isEmpty { text += " (\(type))" }
         if !words.isEmpty { text += " \"\(words)\"" }
         return text
@@ -138,7 +135,7 @@ struct ForeignAnswer {
     ///
     /// A proxy may print the request with its token; then nothing is quoted.
     private var words: String {
-        let body = String(decoding: response.body.prefix(Self.mostBytesRead), as: UTF8.self)
+        let body = String(decoding: self.body.prefix(Self.mostBytesRead), as: UTF8.self)
         guard !body.contains("eyJ"), !body.lowercased().contains("bearer") else { return "" }
         var visible = ""
         var isInTag = false

@@ -35,52 +35,42 @@ package struct OCSPOverHTTP: OCSPResponder {
                 (name: "Content-Type", value: "application/ocsp-request"),
                 (name: "Accept", value: "application/ocsp-response"),
             ], body: request)
-        var last = OCSPFault("it was not asked")
-        for attempt in 1...Self.attempts {
-            switch await outcome(of: message) {
-            case .answered(let body): return .success(body)
-            case .final(let fault): return .failure(fault)
-            case .temporary(let fault): last = fault
-            }
-            guard attempt < Self.attempts else { break }
+        var attempt = 1
+        while true {
+            let (result, mayChange) = await outcome(of: message)
+            guard mayChange, attempt < Self.attempts else { return result }
+            attempt += 1
             do {
                 try await sleep(Self.pauseBetweenAttempts)
             } catch {
-                return .failure(last)
+                return result
             }
         }
-        return .failure(last)
     }
 
-    private enum Outcome {
-        case answered([UInt8])
-        /// Another attempt right away would fail in the same way.
-        case final(OCSPFault)
-        /// Another attempt may succeed.
-        case temporary(OCSPFault)
-    }
-
-    private func outcome(of message: HTTPRequest) async -> Outcome {
+    /// One attempt, and whether another one may succeed: some would fail in the same way.
+    private func outcome(
+        of message: HTTPRequest
+    ) async -> (result: Result<[UInt8], OCSPFault>, mayChange: Bool) {
         let response: HTTPResponse
         do {
             response = try await transport.send(message)
         } catch {
             let fault = OCSPFault(error.description)
             return switch error {
-            case .connectionFailed, .timedOut, .connectionLost: .temporary(fault)
+            case .connectionFailed, .timedOut, .connectionLost: (.failure(fault), true)
             case .untrustedServer, .bodyTooLarge, .malformedResponse, .cancelled, .invalidRequest:
-                .final(fault)
+                (.failure(fault), false)
             }
         }
         guard response.status == 200 else {
             let fault = OCSPFault("it answers with HTTP status \(response.status)")
-            return response.status >= 500 || response.status == 429
-                ? .temporary(fault) : .final(fault)
+            return (.failure(fault), response.status >= 500 || response.status == 429)
         }
         let type = response.header("content-type")?.split(separator: ";").first ?? ""
         guard type.lowercased().filter({ $0 != " " }) == "application/ocsp-response" else {
-            return .final(OCSPFault("its answer is not an application/ocsp-response"))
+            return (.failure(OCSPFault("its answer is not an application/ocsp-response")), false)
         }
-        return .answered(response.body)
+        return (.success(response.body), false)
     }
 }

@@ -125,7 +125,7 @@ package struct SalesReportRequests {
                         ordered: response.header("retry-after"))
                 default:
                     throw .undecodable(
-                        "\(host) answered \(ForeignAnswer(response: response).text), which is not "
+                        "\(host) answered \(response.foreignText), which is not "
                             + "App Store Connect's form.")
                 }
             }
@@ -241,7 +241,7 @@ package struct SalesReportRequests {
     private func refusal(_ response: HTTPResponse) throws(Failure) -> String {
         guard let text = Self.detail(response.body), !text.isEmpty else {
             throw .undecodable(
-                "\(host) answered \(ForeignAnswer(response: response).text), which is not App Store "
+                "\(host) answered \(response.foreignText), which is not App Store "
                     + "Connect's form.")
         }
         return text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -262,10 +262,11 @@ package struct SalesReportRequests {
     }
 
     private func denial(_ response: HTTPResponse) -> Failure {
-        let skew = ClockSkew(serverDate: response.header("date"), wallClock: wallClock()).sentence
+        let cause = ClockSkew.probableCause(
+            serverDate: response.header("date"), wallClock: wallClock())
         return .denied(
             "App Store Connect refuses the key \(keyID): it answers 401, even to a new token. "
-                + (skew.map { "Probable cause: " + $0 }
+                + (cause
                     ?? "Probably the key was revoked or is not a team key of the App Store Connect "
                     + "API, or key_id, issuer_id and the key file do not belong together."))
     }
