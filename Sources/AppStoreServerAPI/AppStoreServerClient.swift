@@ -28,51 +28,40 @@ package struct AppStoreServerClient: Sendable {
     package func subscriptionStatuses(
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<StatusAnswer> {
-        let outcome = try await sender.send(.subscriptionStatuses(of: id))
-        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
-        let response: StatusResponse
-        do {
-            response = try StatusResponse(json: body)
-        } catch {
-            return undecodable(error.description, .subscriptionStatuses)
-        }
-        if let rejected = envelopeRejection(of: response) { return .unverified(rejected) }
-        guard let groups = response.data else {
-            return undecodable("the status answer has no data", .subscriptionStatuses)
-        }
-        var answer = StatusAnswer(subscriptions: [], unknowns: response.unknowns)
-        for group in groups {
-            for item in group.lastTransactions {
-                let groupID = group.subscriptionGroupIdentifier
-                switch await verifier.statement(of: item, groupID: groupID) {
-                case .success(let subscription): answer.subscriptions.append(subscription)
-                case .failure(let rejected): answer.rejected.append(rejected.statement)
+        try await ask(.subscriptionStatuses(of: id)) { (response: StatusResponse) in
+            if let rejected = envelopeRejection(of: response) { return .unverified(rejected) }
+            guard let groups = response.data else {
+                return undecodable("the status answer has no data", .subscriptionStatuses)
+            }
+            var answer = StatusAnswer(subscriptions: [], unknowns: response.unknowns)
+            for group in groups {
+                for item in group.lastTransactions {
+                    do throws(RejectedStatement) {
+                        answer.subscriptions.append(
+                            try await verifier.statement(
+                                of: item, groupID: group.subscriptionGroupIdentifier))
+                    } catch {
+                        answer.rejected.append(error)
+                    }
                 }
             }
+            return .answered(answer)
         }
-        return .answered(answer)
     }
 
     package func transactionInfo(
         of id: TransactionID
     ) async throws(RunStop) -> Lookup<SignedTransaction> {
-        let outcome = try await sender.send(.transactionInfo(of: id))
-        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
-        let jws: ArraySlice<UInt8>
-        let unknowns: [UnknownValue]
-        do {
-            let response = try TransactionInfoResponse(json: body)
-            unknowns = response.unknowns
-            guard let part = response.signedTransactionInfo else {
+        try await ask(.transactionInfo(of: id)) { (response: TransactionInfoResponse) in
+            guard let jws = response.signedTransactionInfo else {
                 return undecodable("the answer has no signedTransactionInfo", .transactionInfo)
             }
-            jws = part
-        } catch {
-            return undecodable(error.description, .transactionInfo)
-        }
-        switch await verifier.transactionStatement(jws) {
-        case .failure(let rejected): return .unverified(rejected.statement)
-        case .success(var transaction):
+            var transaction: SignedTransaction
+            do throws(RejectedStatement) {
+                transaction = try await verifier.transactionStatement(jws)
+            } catch {
+                return .unverified(error)
+            }
             let ids = [
                 transaction.transactionID, transaction.originalTransactionID,
                 transaction.previousOriginalTransactionID,
@@ -81,7 +70,7 @@ package struct AppStoreServerClient: Sendable {
             guard ids.contains(id.text) else {
                 return undecodable("the answer is about another transaction", .transactionInfo)
             }
-            transaction.unknowns += unknowns
+            transaction.unknowns += response.unknowns
             return .answered(transaction)
         }
     }
@@ -100,58 +89,72 @@ package struct AppStoreServerClient: Sendable {
 
     /// A page of transactions; that of refunds states no app, so only its transactions do.
     private func page(_ request: APIRequest) async throws(RunStop) -> Lookup<HistoryPage> {
-        let endpoint = request.endpoint
-        let outcome = try await sender.send(request)
-        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
-        let response: HistoryResponse
-        do {
-            response = try HistoryResponse(json: body)
-        } catch {
-            return undecodable(error.description, endpoint)
-        }
-        if endpoint == .transactionHistory, let rejected = envelopeRejection(of: response) {
-            return .unverified(rejected)
-        }
-        // Without these two members the reading could end early without notice.
-        guard let newRevision = response.revision, let hasMore = response.hasMore else {
-            return undecodable("the history page lacks revision or hasMore", endpoint)
-        }
-        var page = HistoryPage(
-            transactions: [], revision: newRevision, hasMore: hasMore, unknowns: response.unknowns)
-        for jws in response.signedTransactions ?? [] {
-            switch await verifier.transactionStatement(jws) {
-            case .success(let transaction): page.transactions.append(transaction)
-            case .failure(let rejected): page.rejected.append(rejected.statement)
+        try await ask(request) { (response: HistoryResponse) in
+            if request.endpoint == .transactionHistory,
+                let rejected = envelopeRejection(of: response)
+            {
+                return .unverified(rejected)
             }
+            // Without these two members the reading could end early without notice.
+            guard let newRevision = response.revision, let hasMore = response.hasMore else {
+                return undecodable(
+                    "the history page lacks revision or hasMore", request.endpoint)
+            }
+            var page = HistoryPage(
+                transactions: [], revision: newRevision, hasMore: hasMore,
+                unknowns: response.unknowns)
+            for jws in response.signedTransactions ?? [] {
+                do throws(RejectedStatement) {
+                    page.transactions.append(try await verifier.transactionStatement(jws))
+                } catch {
+                    page.rejected.append(error)
+                }
+            }
+            return .answered(page)
         }
-        return .answered(page)
     }
 
     package func notificationHistory(
         in window: NotificationWindow, paginationToken: String?
     ) async throws(RunStop) -> Lookup<NotificationPage> {
-        let outcome = try await sender.send(
-            .notificationHistory(in: window, paginationToken: paginationToken))
-        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
-        let response: NotificationHistoryResponse
-        do {
-            response = try NotificationHistoryResponse(json: body)
-        } catch {
-            return undecodable(error.description, .notificationHistory)
-        }
-        guard let hasMore = response.hasMore else {
-            return undecodable("the notification page lacks hasMore", .notificationHistory)
-        }
-        var page = NotificationPage(
-            notifications: [], hasMore: hasMore, paginationToken: response.paginationToken,
-            unknowns: response.unknowns)
-        for item in response.notificationHistory ?? [] {
-            switch await verifier.statement(of: item) {
-            case .success(let notification): page.notifications.append(notification)
-            case .failure(let rejected): page.rejected.append(rejected.statement)
+        let request = APIRequest.notificationHistory(in: window, paginationToken: paginationToken)
+        return try await ask(request) { (response: NotificationHistoryResponse) in
+            guard let hasMore = response.hasMore else {
+                return undecodable("the notification page lacks hasMore", .notificationHistory)
             }
+            var page = NotificationPage(
+                notifications: [], hasMore: hasMore, paginationToken: response.paginationToken,
+                unknowns: response.unknowns)
+            for item in response.notificationHistory ?? [] {
+                do throws(RejectedStatement) {
+                    page.notifications.append(try await verifier.statement(of: item))
+                } catch {
+                    page.rejected.append(error)
+                }
+            }
+            return .answered(page)
         }
-        return .answered(page)
+    }
+
+    /// Sends a call and decodes its answer.
+    ///
+    /// - Parameters:
+    ///   - request: The call.
+    ///   - read: Compares and verifies what the answer holds.
+    /// - Returns: The result of `read`, or why there is no answer to read.
+    /// - Throws: The reason when the run must end.
+    private func ask<Response: AppStoreModel, Answer>(
+        _ request: APIRequest, read: (Response) async -> Lookup<Answer>
+    ) async throws(RunStop) -> Lookup<Answer> {
+        let outcome = try await sender.send(request)
+        guard case .answered(let body) = outcome else { return Self.refusal(outcome) }
+        let response: Response
+        do {
+            response = try Response(json: body)
+        } catch {
+            return undecodable(error.description, request.endpoint)
+        }
+        return await read(response)
     }
 
     private func envelopeRejection(of envelope: some AnswerEnvelope) -> RejectedStatement? {

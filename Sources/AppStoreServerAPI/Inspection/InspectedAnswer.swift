@@ -72,7 +72,7 @@ extension PayloadInspector {
             answer.judgement = .failed(
                 .nothingSigned, "nothing in it is signed, so there is nothing to verify")
         } else {
-            answer.judgement = CrossCheck.judgement(on: answer.parts, in: document.root)
+            answer.judgement = Judgement.onAgreement(of: answer.parts, in: document.root)
         }
         return answer
     }
@@ -244,12 +244,12 @@ struct SignedPart {
     }
 }
 
-/// Checks that payloads of one entry are about one subscription.
-///
-/// A renewal info names no app, and the id around both is not signed: only this check connects
-/// them.
-enum CrossCheck {
-    static func judgement(on parts: [InspectedPayload], in root: JSONValue) -> Judgement {
+extension Judgement {
+    /// Checks that payloads of one entry are about one subscription.
+    ///
+    /// A renewal info names no app, and the id around both is not signed: only this check connects
+    /// them.
+    static func onAgreement(of parts: [InspectedPayload], in root: JSONValue) -> Judgement {
         for transaction in parts where transaction.kind == .transaction {
             guard let payload = transaction.payload else { continue }
             let place = parent(of: transaction.path)

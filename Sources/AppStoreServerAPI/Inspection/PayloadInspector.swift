@@ -103,7 +103,7 @@ package struct PayloadInspector: Sendable {
         _ jws: UnverifiedJWS, by verifier: JWSVerifier, into result: inout InspectedPayload
     ) async throws(JSONWebSignatureError) {
         var kind = result.kind
-        var contents: PayloadKind.Contents?
+        var contents: (any SignedModel)?
         let moment = moment
         let verified = try await verifier.verify(jws) {
             (payload) throws(JSONWebSignatureError) in
@@ -131,10 +131,10 @@ package struct PayloadInspector: Sendable {
             moment ?? contents.signedDate ?? Timestamp(unixMilliseconds: now())
         result.unknowns = contents.unknowns
         guard let expected = result.expected else { return }
-        if let failure = expected.failure(of: contents.stated) {
+        if let failure = expected.failure(of: contents.statedIdentity) {
             result.judgement = Judgement(failure)
         }
-        result.notCompared = expected.gaps(for: contents.stated)
+        result.notCompared = expected.gaps(for: contents.statedIdentity)
     }
 
     private func inspectInside(_ result: inout InspectedPayload, nesting: Int) async {
@@ -147,7 +147,7 @@ package struct PayloadInspector: Sendable {
             result.inner.append(
                 await inspect(jws, as: part.kind, path: part.path, nesting: nesting + 1))
         }
-        result.agreement = CrossCheck.judgement(on: result.inner, in: payload.root)
+        result.agreement = Judgement.onAgreement(of: result.inner, in: payload.root)
     }
 }
 
@@ -167,14 +167,6 @@ extension ExpectedIdentity {
 /// The kinds of signed payloads that Apple sends, by the names of `inspect --kind`.
 package enum PayloadKind: String, Hashable, Sendable, CaseIterable {
     case transaction, renewalInfo, notification, appTransaction, realtimeRequest
-
-    /// The contents of a payload that a verdict depends on, whatever its kind.
-    package struct Contents: Sendable {
-        package let stated: StatedIdentity
-        /// When Apple signed it; `nil` when it states no date.
-        package let signedDate: Timestamp?
-        package let unknowns: [UnknownValue]
-    }
 
     /// Recognises the kind by the payload's members; `nil` when it is unknown.
     ///
@@ -202,46 +194,20 @@ package enum PayloadKind: String, Hashable, Sendable, CaseIterable {
     }
 
     /// Decodes a payload as this kind.
-    package func contents(of payload: JSONValue) throws(UndecodableModel) -> Contents {
-        switch self {
-        case .transaction:
-            let model = try JWSTransactionDecodedPayload(payload)
-            return Contents(
-                stated: model.statedIdentity, signedDate: model.signedDate,
-                unknowns: model.unknowns)
-        case .renewalInfo:
-            let model = try JWSRenewalInfoDecodedPayload(payload)
-            return Contents(
-                stated: model.statedIdentity, signedDate: model.signedDate,
-                unknowns: model.unknowns)
-        case .notification:
-            let model = try ResponseBodyV2DecodedPayload(payload)
-            return Contents(
-                stated: model.statedIdentity, signedDate: model.signedDate,
-                unknowns: model.unknowns)
-        case .appTransaction:
-            let model = try AppTransaction(payload)
-            return Contents(
-                stated: model.statedIdentity, signedDate: model.receiptCreationDate,
-                unknowns: model.unknowns)
-        case .realtimeRequest:
-            let model = try DecodedRealtimeRequestBody(payload)
-            return Contents(
-                stated: StatedIdentity(
-                    namesBundle: false, namesAppAppleID: true, appAppleID: model.appAppleId,
-                    environment: model.environment),
-                signedDate: model.signedDate, unknowns: model.unknowns)
-        }
+    func contents(of payload: JSONValue) throws(UndecodableModel) -> any SignedModel {
+        try model.init(payload)
     }
 
     /// The prefix of the names of unknown members and values (`UnknownValue.field`).
-    package var modelName: String {
+    package var modelName: String { model.modelName }
+
+    private var model: any SignedModel.Type {
         switch self {
-        case .transaction: JWSTransactionDecodedPayload.modelName
-        case .renewalInfo: JWSRenewalInfoDecodedPayload.modelName
-        case .notification: ResponseBodyV2DecodedPayload.modelName
-        case .appTransaction: AppTransaction.modelName
-        case .realtimeRequest: DecodedRealtimeRequestBody.modelName
+        case .transaction: JWSTransactionDecodedPayload.self
+        case .renewalInfo: JWSRenewalInfoDecodedPayload.self
+        case .notification: ResponseBodyV2DecodedPayload.self
+        case .appTransaction: AppTransaction.self
+        case .realtimeRequest: DecodedRealtimeRequestBody.self
         }
     }
 }

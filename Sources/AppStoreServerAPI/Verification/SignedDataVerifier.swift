@@ -52,8 +52,7 @@ package struct SignedDataVerifier: Sendable {
     package func transaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSTransactionDecodedPayload> {
-        let verified = try await verify(
-            jws, as: JWSTransactionDecodedPayload.self, signedDate: \.signedDate)
+        let verified = try await verify(jws, as: JWSTransactionDecodedPayload.self)
         try check(verified.model.statedIdentity)
         return verified
     }
@@ -62,8 +61,7 @@ package struct SignedDataVerifier: Sendable {
     package func renewalInfo(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSRenewalInfoDecodedPayload> {
-        let verified = try await verify(
-            jws, as: JWSRenewalInfoDecodedPayload.self, signedDate: \.signedDate)
+        let verified = try await verify(jws, as: JWSRenewalInfoDecodedPayload.self)
         try check(verified.model.statedIdentity)
         return verified
     }
@@ -75,8 +73,7 @@ package struct SignedDataVerifier: Sendable {
     package func notification(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
-        let verified = try await verify(
-            jws, as: ResponseBodyV2DecodedPayload.self, signedDate: \.signedDate)
+        let verified = try await verify(jws, as: ResponseBodyV2DecodedPayload.self)
         if verified.model.namesApp { try check(verified.model.statedIdentity) }
         return verified
     }
@@ -84,8 +81,7 @@ package struct SignedDataVerifier: Sendable {
     package func appTransaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<AppTransaction> {
-        let verified = try await verify(
-            jws, as: AppTransaction.self, signedDate: \.receiptCreationDate)
+        let verified = try await verify(jws, as: AppTransaction.self)
         try check(verified.model.statedIdentity)
         return verified
     }
@@ -95,9 +91,8 @@ package struct SignedDataVerifier: Sendable {
         expected.failure(of: envelope.statedIdentity)
     }
 
-    private func verify<Model: AppStoreModel>(
-        _ jws: ArraySlice<UInt8>, as type: Model.Type,
-        signedDate: (Model) -> Timestamp?
+    private func verify<Model: SignedModel>(
+        _ jws: ArraySlice<UInt8>, as type: Model.Type
     ) async throws(VerificationFailure) -> VerifiedModel<Model> {
         do throws(JSONWebSignatureError) {
             let unverified = try UnverifiedJWS(jws)
@@ -106,7 +101,7 @@ package struct SignedDataVerifier: Sendable {
                 (payload) throws(JSONWebSignatureError) in
                 let model = try Self.decode(payload, as: type)
                 decoded = model
-                return signedDate(model)?.unixMilliseconds
+                return model.signedDate?.unixMilliseconds
             }
             guard let decoded else {
                 throw JSONWebSignatureError(.format, "the payload was not read")
@@ -187,15 +182,6 @@ package struct VerifiedModel<Model: AppStoreModel>: Sendable {
     package let evidence: SignedPayload
 }
 
-/// A rejected entry as an `Error`, for `Result`.
-struct Rejection: Error, Hashable, Sendable {
-    let statement: RejectedStatement
-
-    init(_ statement: RejectedStatement) {
-        self.statement = statement
-    }
-}
-
 /// Verifies the entries of answers, each on its own.
 extension SignedDataVerifier {
     /// One entry of a status answer.
@@ -204,95 +190,91 @@ extension SignedDataVerifier {
     /// transaction: a renewal info names no app, and the id around them is not signed.
     func statement(
         of item: LastTransactionsItem?, groupID: String?
-    ) async -> Result<StatedSubscription, Rejection> {
+    ) async throws(RejectedStatement) -> StatedSubscription {
         let id = item?.originalTransactionId
         guard let item, let status = item.status, let groupID, let id,
             let transactionJWS = item.signedTransactionInfo,
             let renewalJWS = item.signedRenewalInfo
         else {
-            let failure = VerificationFailure(
-                reason: .format,
-                detail: "a status entry lacks its status, an id or a signed part")
-            return .failure(Self.rejection(id, failure, nil))
+            throw Self.rejection(
+                .format, "a status entry lacks its status, an id or a signed part", id: id)
         }
         let transaction: SignedTransaction
         do {
             transaction = try await signedTransaction(transactionJWS)
         } catch {
-            return .failure(Self.rejection(id, error, transactionJWS))
+            throw Self.rejection(error, transactionJWS, id: id)
         }
         let renewal: SignedRenewal
         do {
             renewal = try await signedRenewal(renewalJWS)
         } catch {
-            return .failure(Self.rejection(id, error, renewalJWS))
+            throw Self.rejection(error, renewalJWS, id: id)
         }
         guard transaction.originalTransactionID == id, renewal.originalTransactionID == id else {
-            let failure = VerificationFailure(
-                reason: .crossCheck,
-                detail: "a status entry and its signed parts name different subscriptions")
             let culprit = transaction.originalTransactionID == id ? renewalJWS : transactionJWS
-            return .failure(Self.rejection(id, failure, culprit))
+            throw Self.rejection(
+                .crossCheck, "a status entry and its signed parts name different subscriptions",
+                culprit, id: id)
         }
-        return .success(
-            StatedSubscription(
-                status: SubscriptionStatus(rawValue: status), subscriptionGroupID: groupID,
-                transaction: transaction, renewal: renewal))
+        return StatedSubscription(
+            status: SubscriptionStatus(rawValue: status), subscriptionGroupID: groupID,
+            transaction: transaction, renewal: renewal)
     }
 
     /// One transaction of a history page or of a transaction answer.
     func transactionStatement(
         _ jws: ArraySlice<UInt8>?
-    ) async -> Result<SignedTransaction, Rejection> {
+    ) async throws(RejectedStatement) -> SignedTransaction {
         guard let jws else {
-            let failure = VerificationFailure(
-                reason: .format, detail: "an entry is not a signed transaction")
-            return .failure(Self.rejection(nil, failure, nil))
+            throw Self.rejection(.format, "an entry is not a signed transaction")
         }
         do {
-            return .success(try await signedTransaction(jws))
+            return try await signedTransaction(jws)
         } catch {
-            return .failure(Self.rejection(nil, error, jws))
+            throw Self.rejection(error, jws)
         }
     }
 
     /// One entry of a notification history page.
     func statement(
         of item: NotificationHistoryResponseItem?
-    ) async -> Result<RecordedNotification, Rejection> {
+    ) async throws(RejectedStatement) -> RecordedNotification {
         guard let item, let jws = item.signedPayload else {
-            let failure = VerificationFailure(
-                reason: .format, detail: "an entry has no signed notification")
-            return .failure(Self.rejection(nil, failure, nil))
+            throw Self.rejection(.format, "an entry has no signed notification")
         }
         var attempts: [SendAttempt] = []
         for attempt in item.sendAttempts {
             guard let date = attempt.attemptDate, let result = attempt.sendAttemptResult else {
-                let failure = VerificationFailure(
-                    reason: .format, detail: "a send attempt lacks its date or result")
-                return .failure(Self.rejection(nil, failure, jws))
+                throw Self.rejection(.format, "a send attempt lacks its date or result", jws)
             }
             attempts.append(SendAttempt(attemptDate: date, result: result))
         }
         do {
             var notification = try await recordedNotification(jws, sendAttempts: attempts)
             notification.unknowns += item.unknowns
-            return .success(notification)
+            return notification
         } catch {
-            return .failure(Self.rejection(nil, error, jws))
+            throw Self.rejection(error, jws)
         }
     }
 
     private static func rejection(
-        _ id: String?, _ failure: VerificationFailure, _ jws: ArraySlice<UInt8>?
-    ) -> Rejection {
+        _ reason: VerificationFailure.Reason, _ detail: String, _ jws: ArraySlice<UInt8>? = nil,
+        id: String? = nil
+    ) -> RejectedStatement {
+        rejection(VerificationFailure(reason: reason, detail: detail), jws, id: id)
+    }
+
+    private static func rejection(
+        _ failure: VerificationFailure, _ jws: ArraySlice<UInt8>?, id: String? = nil
+    ) -> RejectedStatement {
         let payload = jws.map {
             SignedPayload(
                 digest: EvidenceDigest(hexadecimal: VerifiedJWS.digest(of: $0)),
                 received: $0)
         }
-        return Rejection(
-            RejectedStatement(originalTransactionID: id, failure: failure, payload: payload))
+        return RejectedStatement(originalTransactionID: id, failure: failure, payload: payload)
     }
 }
 

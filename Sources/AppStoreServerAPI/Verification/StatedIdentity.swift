@@ -83,6 +83,15 @@ package enum UnsignedEnvironment: String, Hashable, Sendable, CaseIterable {
     case localTesting = "LocalTesting"
 }
 
+/// The payload of a JWS of Apple's.
+package protocol SignedModel: AppStoreModel {
+    var statedIdentity: StatedIdentity { get }
+    /// When Apple signed it; `nil` when it states no date.
+    var signedDate: Timestamp? { get }
+    /// Members and values that this version does not know.
+    var unknowns: [UnknownValue] { get }
+}
+
 extension AnswerEnvelope {
     package var statedIdentity: StatedIdentity {
         StatedIdentity(
@@ -92,19 +101,21 @@ extension AnswerEnvelope {
     }
 }
 
-extension JWSTransactionDecodedPayload {
+extension JWSTransactionDecodedPayload: SignedModel {
     package var statedIdentity: StatedIdentity {
         StatedIdentity(bundleID: bundleId, environment: environment)
     }
 }
 
-extension JWSRenewalInfoDecodedPayload {
+extension JWSRenewalInfoDecodedPayload: SignedModel {
     package var statedIdentity: StatedIdentity {
         StatedIdentity(namesBundle: false, environment: environment)
     }
 }
 
-extension AppTransaction {
+extension AppTransaction: SignedModel {
+    package var signedDate: Timestamp? { receiptCreationDate }
+
     package var statedIdentity: StatedIdentity {
         StatedIdentity(
             namesAppAppleID: true, bundleID: bundleId, appAppleID: appAppleId,
@@ -112,7 +123,15 @@ extension AppTransaction {
     }
 }
 
-extension ResponseBodyV2DecodedPayload {
+extension DecodedRealtimeRequestBody: SignedModel {
+    package var statedIdentity: StatedIdentity {
+        StatedIdentity(
+            namesBundle: false, namesAppAppleID: true, appAppleID: appAppleId,
+            environment: environment)
+    }
+}
+
+extension ResponseBodyV2DecodedPayload: SignedModel {
     package var statedIdentity: StatedIdentity {
         var stated = StatedIdentity(namesAppAppleID: true)
         if let data {

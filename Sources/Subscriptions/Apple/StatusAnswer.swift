@@ -182,7 +182,7 @@ package struct StatusDerivation: Hashable, Sendable {
 }
 
 /// An entry of an answer that did not pass verification, and why.
-package struct RejectedStatement: Hashable, Sendable {
+package struct RejectedStatement: Error, Hashable, Sendable {
     /// The unsigned id next to the rejected payloads; `nil` where that is unusable as well.
     package var originalTransactionID: String?
     package var failure: VerificationFailure
