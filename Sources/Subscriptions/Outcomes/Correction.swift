@@ -345,48 +345,6 @@ package struct LedgerEntry: Hashable, Sendable {
 
     /// `subscriptions`, `transactions`, or `ledger` where it declares a break and changes no row.
     package var table: String { changes.table.rawValue }
-
-    /// The canonical object that the hash covers: every member but `ledger_hash`.
-    package var canonicalWithoutHash: CanonicalJSON { .object(members) }
-
-    /// The canonical object as it is in `corrections.jsonl`.
-    package var canonical: CanonicalJSON {
-        .object(members.merging(["ledger_hash": .string(hash)]) { _, new in new })
-    }
-
-    /// Members that an entry lacks are left out, so that the hashes of older entries stay valid.
-    private var members: [String: CanonicalJSON] {
-        var members = requiredMembers
-        if let host { members["host"] = .string(host) }
-        if let action { members["action"] = .string(action.rawValue) }
-        if let plan { members["plan"] = .string(plan) }
-        if let rowVersion { members["row_version"] = .integer(rowVersion) }
-        if let accessContinuesBy { members["access_continues_by"] = .string(accessContinuesBy) }
-        return members
-    }
-
-    private var requiredMembers: [String: CanonicalJSON] {
-        [
-            "ledger_entry": .integer(number),
-            "ledger_previous": .string(previousHash),
-            "run_id": .string(runID),
-            "kinds": .array(kinds.map { .string($0.rawValue) }),
-            "table": .string(table),
-            "app": .string(subscription.bundleID),
-            "environment": .string(subscription.environment),
-            "original_transaction_id": .string(subscription.originalTransactionID),
-            "transaction_id": .text(transactionID),
-            "before": .object(changes.before.mapValues(\.json)),
-            "after": .object(changes.after.mapValues(\.json)),
-            "evidence": .string(evidence.hexadecimal),
-            "evidence_renewal": .text(evidenceRenewal?.hexadecimal),
-            "apple_signed_date": .time(appleSignedDate),
-            "written_at": .time(writtenAt),
-            "actor": .string(actor),
-            "reason": .string(reason),
-            "undo_of": undoOf.map(CanonicalJSON.integer) ?? .null,
-        ]
-    }
 }
 
 extension LedgerEntry {

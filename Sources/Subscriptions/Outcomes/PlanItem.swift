@@ -4,8 +4,21 @@ extension PlannedCorrection {
     /// - Parameter fate: What became of the correction.
     /// - Returns: One object, without a line feed.
     package func planItem(fate: CorrectionFate? = nil) -> [UInt8] {
+        var item = CanonicalBytes()
+        state(fate: fate, to: &item)
+        return item.closed()
+    }
+
+    /// The members of a correction in a plan, without its outcome.
+    package var planMembers: [String: CanonicalJSON] {
+        var members: [String: CanonicalJSON] = [:]
+        state(fate: nil, to: &members)
+        return members
+    }
+
+    /// States the members: `rules`, `undo_of` and `access_continues_by` are left out when there are none.
+    private func state(fate: CorrectionFate?, to item: inout some CanonicalMembers) {
         let named = changes.named
-        var item = CanonicalMembers()
         if !continuedBy.isEmpty { item.add("access_continues_by", list: continuedBy) }
         item.add("action", action.rawValue)
         item.add("after", named) { $0.after }
@@ -24,7 +37,6 @@ extension PlannedCorrection {
         item.add("table", table)
         item.add("transaction_id", transactionID)
         if let undoOf { item.add("undo_of", undoOf) }
-        return item.closed()
     }
 
     /// The version that the row must have; `nil` where there is no row, or its versions do not
@@ -38,6 +50,18 @@ extension PlannedCorrection {
 }
 
 extension LedgerEntry {
+    /// The canonical object that the hash covers: every member but `ledger_hash`.
+    package var canonicalWithoutHash: CanonicalJSON { canonical(hash: nil) }
+
+    /// The canonical object as it is in `corrections.jsonl`.
+    package var canonical: CanonicalJSON { canonical(hash: hash) }
+
+    private func canonical(hash: String?) -> CanonicalJSON {
+        var members: [String: CanonicalJSON] = [:]
+        state(hash: hash, to: &members)
+        return .object(members)
+    }
+
     /// The bytes that the hash covers behind the previous one: those of `canonicalWithoutHash`.
     package var sealedBytes: [UInt8] { canonicalBytes(hash: nil) }
 
@@ -45,8 +69,15 @@ extension LedgerEntry {
     package var canonicalBytes: [UInt8] { canonicalBytes(hash: hash) }
 
     private func canonicalBytes(hash: String?) -> [UInt8] {
+        var entry = CanonicalBytes()
+        state(hash: hash, to: &entry)
+        return entry.closed()
+    }
+
+    /// States the members: those that an entry lacks are left out, so that the hashes of older entries
+    /// stay valid.
+    private func state(hash: String?, to entry: inout some CanonicalMembers) {
         let named = changes.named
-        var entry = CanonicalMembers()
         if let accessContinuesBy { entry.add("access_continues_by", accessContinuesBy) }
         if let action { entry.add("action", action.rawValue) }
         entry.add("actor", actor)
@@ -71,14 +102,13 @@ extension LedgerEntry {
         entry.add("transaction_id", transactionID)
         entry.add("undo_of", undoOf)
         entry.add("written_at", writtenAt.rfc3339)
-        return entry.closed()
     }
 
     /// The change that reverts the entry, in canonical JSON: `before` must be in the row now,
     /// `after` replaces it.
     package var inverseBytes: [UInt8] {
         let named = changes.named
-        var item = CanonicalMembers()
+        var item = CanonicalBytes()
         item.add("action", inverseAction.rawValue)
         item.add("after", named) { $0.before }
         item.add("app", subscription.bundleID)
@@ -104,9 +134,42 @@ extension LedgerEntry {
 }
 
 /// The members of a canonical JSON object, handed over in the order of their names' bytes.
+private protocol CanonicalMembers {
+    mutating func add(_ name: String, _ text: String?)
+    mutating func add(_ name: String, _ number: Int64?)
+    mutating func add(_ name: String, _ value: CanonicalJSON)
+    mutating func add(_ name: String, list: [String])
+    /// Adds one side of changes that are in order.
+    mutating func add(
+        _ name: String, _ changes: [(column: String, change: FieldChange)],
+        _ side: (FieldChange) -> FieldValue)
+}
+
+extension [String: CanonicalJSON]: CanonicalMembers {
+    fileprivate mutating func add(_ name: String, _ text: String?) { self[name] = .text(text) }
+
+    fileprivate mutating func add(_ name: String, _ number: Int64?) {
+        self[name] = number.map(CanonicalJSON.integer) ?? .null
+    }
+
+    fileprivate mutating func add(_ name: String, _ value: CanonicalJSON) { self[name] = value }
+
+    fileprivate mutating func add(_ name: String, list: [String]) {
+        self[name] = .array(list.map(CanonicalJSON.string))
+    }
+
+    fileprivate mutating func add(
+        _ name: String, _ changes: [(column: String, change: FieldChange)],
+        _ side: (FieldChange) -> FieldValue
+    ) {
+        self[name] = .object(changes.reduce(into: [:]) { $0[$1.column] = side($1.change).json })
+    }
+}
+
+/// The members as bytes.
 ///
 /// A first fill writes each correction several times; here without a dictionary to build and sort.
-private struct CanonicalMembers {
+private struct CanonicalBytes: CanonicalMembers {
     private var bytes: [UInt8] = []
 
     init() {
@@ -145,7 +208,6 @@ private struct CanonicalMembers {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// One side of changes that are in order.
     mutating func add(
         _ name: String, _ changes: [(column: String, change: FieldChange)],
         _ side: (FieldChange) -> FieldValue
@@ -230,41 +292,6 @@ package struct PlanHead: Hashable, Sendable {
     }
 
     package var canonical: CanonicalJSON { .object(members) }
-}
-
-extension PlannedCorrection {
-    /// The members of a correction in a plan, without its outcome.
-    ///
-    /// `rules`, `undo_of` and `access_continues_by` are left out when there are none.
-    package var planMembers: [String: CanonicalJSON] {
-        var version: CanonicalJSON = .null
-        switch target {
-        case .update(_, let expected), .delete(_, let expected): version = .integer(expected)
-        case .insert, .insertPeriod, .updatePeriod, .deletePeriod: break
-        }
-        var members: [String: CanonicalJSON] = [
-            "action": .string(action.rawValue),
-            "after": .object(changes.after.mapValues(\.json)),
-            "app": .string(subscription.bundleID),
-            "apple_signed_date": .time(appleSignedDate),
-            "before": .object(changes.before.mapValues(\.json)),
-            "environment": .string(subscription.environment),
-            "evidence": .string(evidence.hexadecimal),
-            "evidence_renewal": .text(evidenceRenewal?.hexadecimal),
-            "expected_row_version": version,
-            "kinds": .array(kinds.map { .string($0.rawValue) }),
-            "original_transaction_id": .string(subscription.originalTransactionID),
-            "reason": .string(reason),
-            "table": .string(table),
-            "transaction_id": .text(transactionID),
-        ]
-        if !rules.isEmpty { members["rules"] = .array(rules.map(\.json)) }
-        if let undoOf { members["undo_of"] = .integer(undoOf) }
-        if !continuedBy.isEmpty {
-            members["access_continues_by"] = .array(continuedBy.map(CanonicalJSON.string))
-        }
-        return members
-    }
 }
 
 /// A plan that is stored in the database.
