@@ -76,7 +76,7 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     package let content: ColumnContent
     /// Where Apple's statement has the value; `nil` for the company's own columns.
     package let stated: ColumnSource<Statement>?
-    /// The signed payload that states it.
+    /// The signed payload that states it, where that is another than the transaction's.
     package let payload: (@Sendable (Statement) -> SignedPayload)?
     /// Whether a job's `authority` may make it report-only.
     package let isGovernable: Bool
@@ -86,7 +86,7 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     /// A column that Apple states.
     init(
         _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
-        by payload: @escaping @Sendable (Statement) -> SignedPayload,
+        by payload: (@Sendable (Statement) -> SignedPayload)? = nil,
         of content: ColumnContent? = nil,
         isGovernable: Bool = false, isOptional: Bool = false
     ) {

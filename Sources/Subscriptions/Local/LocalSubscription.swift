@@ -134,18 +134,15 @@ package enum SubscriptionField: String, RowColumn {
         case .appAccountToken:
             .init(
                 .text(\.appAccountToken, { $0.appAccountToken = $1 }),
-                .text(\.transaction.appAccountToken),
-                by: \.transaction.evidence)
+                .text(\.transaction.appAccountToken))
         case .productID:
             .init(
                 .text(\.productID, { $0.productID = $1 }), .text(\.transaction.productID),
-                by: \.transaction.evidence,
                 isGovernable: true)
         case .status:
             // Unsigned; its evidence is the transaction next to it.
             .init(
                 .number(\.status, { $0.status = $1 }), .number(\.statedStatus),
-                by: \.transaction.evidence,
                 of: .integer(
                     1...5,
                     "is not a status; known are 1 active, 2 expired, 3 billing retry, 4 grace, "
@@ -154,7 +151,7 @@ package enum SubscriptionField: String, RowColumn {
         case .expiresDate:
             .init(
                 .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.transaction.expiresDate),
-                by: \.transaction.evidence, isGovernable: true)
+                isGovernable: true)
         case .gracePeriodExpiresDate:
             .init(
                 .time(\.gracePeriodExpiresDate, { $0.gracePeriodExpiresDate = $1 }),
@@ -174,33 +171,28 @@ package enum SubscriptionField: String, RowColumn {
         case .revocationDate:
             .init(
                 .time(\.revocationDate, { $0.revocationDate = $1 }),
-                .time(\.transaction.revocationDate),
-                by: \.transaction.evidence, isGovernable: true)
+                .time(\.transaction.revocationDate), isGovernable: true)
         case .inAppOwnershipType:
             .init(
                 .text(\.inAppOwnershipType, { $0.inAppOwnershipType = $1 }),
-                .text(\.transaction.knownOwnershipType),
-                by: \.transaction.evidence, isGovernable: true)
+                .text(\.transaction.knownOwnershipType), isGovernable: true)
         case .latestTransactionID:
             .init(
                 .text(\.latestTransactionID, { $0.latestTransactionID = $1 }),
-                .text(\.statedTransactionID),
-                by: \.transaction.evidence, of: .id, isGovernable: true)
+                .text(\.statedTransactionID), of: .id, isGovernable: true)
         case .webOrderLineItemID:
             .init(
                 .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
-                .text(\.transaction.webOrderLineItemID),
-                by: \.transaction.evidence, of: .id, isGovernable: true)
+                .text(\.transaction.webOrderLineItemID), of: .id, isGovernable: true)
         case .signedDate:
             .init(
-                .time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate),
-                by: \.transaction.evidence)
+                .time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate))
         case .paidElsewhereUntil:
             .init(.time(\.paidElsewhereUntil, { $0.paidElsewhereUntil = $1 }))
         case .quantity:
             .init(
                 .integer(\.quantity, { $0.quantity = $1 }), .integer(\.seats?.bought),
-                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true,
+                of: Self.seatCount, isGovernable: true,
                 isOptional: true)
         case .renewalQuantity:
             .init(
@@ -210,7 +202,7 @@ package enum SubscriptionField: String, RowColumn {
         case .revokedSeats:
             .init(
                 .integer(\.revokedSeats, { $0.revokedSeats = $1 }), .integer(\.seats?.revoked),
-                by: \.transaction.evidence, of: Self.seatCount, isGovernable: true,
+                of: Self.seatCount, isGovernable: true,
                 isOptional: true)
         }
     }

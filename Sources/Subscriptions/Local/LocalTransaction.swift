@@ -153,63 +153,60 @@ package enum TransactionField: String, RowColumn {
         case .customerID: .init(.text(\.customerID, { $0.customerID = $1 }), of: .name)
         case .appAccountToken:
             .init(
-                .text(\.appAccountToken, { $0.appAccountToken = $1 }), .text(\.appAccountToken),
-                by: \.evidence)
+                .text(\.appAccountToken, { $0.appAccountToken = $1 }), .text(\.appAccountToken))
         case .quantity:
             .init(
-                .integer(\.quantity, { $0.quantity = $1 }), .integer(\.quantity), by: \.evidence,
+                .integer(\.quantity, { $0.quantity = $1 }), .integer(\.quantity),
                 of: Self.wholeNumber)
         case .productID:
-            .init(.text(\.productID, { $0.productID = $1 }), .text(\.productID), by: \.evidence)
-        case .type: .init(.text(\.type, { $0.type = $1 }), .text(\.type), by: \.evidence)
+            .init(.text(\.productID, { $0.productID = $1 }), .text(\.productID))
+        case .type: .init(.text(\.type, { $0.type = $1 }), .text(\.type))
         case .purchaseDate:
             .init(
-                .time(\.purchaseDate, { $0.purchaseDate = $1 }), .time(\.purchaseDate),
-                by: \.evidence)
+                .time(\.purchaseDate, { $0.purchaseDate = $1 }), .time(\.purchaseDate))
         case .expiresDate:
             .init(
-                .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.expiresDate), by: \.evidence)
+                .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.expiresDate))
         case .revocationDate:
             .init(
-                .time(\.revocationDate, { $0.revocationDate = $1 }), .time(\.revocationDate),
-                by: \.evidence)
+                .time(\.revocationDate, { $0.revocationDate = $1 }), .time(\.revocationDate))
         case .revocationReason:
             .init(
                 .number(\.revocationReason, { $0.revocationReason = $1 }),
-                .number(\.revocationReason), by: \.evidence,
+                .number(\.revocationReason),
                 of: Self.smallNumber)
         case .revocationPercentage:
             .init(
                 .integer(\.revocationPercentage, { $0.revocationPercentage = $1 }),
-                .integer(\.revocationPercentage), by: \.evidence, of: Self.wholeNumber)
+                .integer(\.revocationPercentage), of: Self.wholeNumber)
         case .webOrderLineItemID:
             .init(
                 .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
-                .text(\.webOrderLineItemID), by: \.evidence, of: .id)
+                .text(\.webOrderLineItemID), of: .id)
         case .inAppOwnershipType:
             .init(
                 .text(\.inAppOwnershipType, { $0.inAppOwnershipType = $1 }),
-                .text(\.inAppOwnershipType), by: \.evidence)
+                .text(\.inAppOwnershipType))
         case .isUpgraded:
             .init(
-                .flag(\.isUpgraded, { $0.isUpgraded = $1 }), .flag(\.isUpgraded), by: \.evidence,
+                .flag(\.isUpgraded, { $0.isUpgraded = $1 }), .flag(\.isUpgraded),
                 of: .flag)
         case .offerType:
             .init(
-                .number(\.offerType, { $0.offerType = $1 }), .number(\.offerType), by: \.evidence,
+                .number(\.offerType, { $0.offerType = $1 }), .number(\.offerType),
                 of: Self.smallNumber)
         case .price:
             .init(
-                .integer(\.price, { $0.price = $1 }), .integer(\.price), by: \.evidence,
+                .integer(\.price, { $0.price = $1 }), .integer(\.price),
                 of: .integer(
                     Int64.min...Int64.max, "must be whole milliunits: 10.99 is written 10990"),
                 isGovernable: true)
         case .currency:
             .init(
-                .text(\.currency, { $0.currency = $1 }), .text(\.currency), by: \.evidence,
+                .text(\.currency, { $0.currency = $1 }), .text(\.currency),
                 isGovernable: true)
         case .signedDate:
-            .init(.time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate), by: \.evidence)
+            .init(.time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate))
         }
     }
 
