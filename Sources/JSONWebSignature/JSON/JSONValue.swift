@@ -34,15 +34,13 @@ package struct JSONValue: Sendable {
 
     /// A number that is a whole `Int64`, however it is written.
     package var integer: Int64? {
-        guard node.kind == .number else { return nil }
-        return JSONNumber.integer(document.bytes[range], roundsDown: false)
+        node.kind == .number ? Self.integer(document.bytes[range], roundsDown: false) : nil
     }
 
     /// A number as an `Int64`, rounded down: some senders state times with fractions of a
     /// millisecond.
     package var integerRoundedDown: Int64? {
-        guard node.kind == .number else { return nil }
-        return JSONNumber.integer(document.bytes[range], roundsDown: true)
+        node.kind == .number ? Self.integer(document.bytes[range], roundsDown: true) : nil
     }
 
     /// The value as it is in the JSON text.
@@ -139,7 +137,7 @@ extension JSONValue {
 }
 
 /// Converts JSON numbers to integers exactly, without floating point.
-enum JSONNumber {
+extension JSONValue {
     /// The number as an `Int64`.
     ///
     /// - Parameters:
@@ -147,7 +145,7 @@ enum JSONNumber {
     ///   - roundsDown: Whether a fraction is dropped towards negative infinity; otherwise a number
     ///     with a fraction is not an integer.
     /// - Returns: `nil` where it is not an integer or does not fit.
-    static func integer(_ text: ArraySlice<UInt8>, roundsDown: Bool) -> Int64? {
+    private static func integer(_ text: ArraySlice<UInt8>, roundsDown: Bool) -> Int64? {
         plainInteger(text) ?? anyInteger(text, roundsDown: roundsDown)
     }
 

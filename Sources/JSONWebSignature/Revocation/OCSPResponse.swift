@@ -5,10 +5,8 @@ import Synchronization
 @_spi(FixedExpiryValidationTime) import X509
 import X509
 
-/// The body of an OCSP response, from the network or from the cache; not verified yet.
-struct OCSPResponse: Sendable {
-    let bytes: [UInt8]
-
+/// Verifies responses to a request, from the network or from the cache.
+extension OCSPRequest {
     enum Verdict: Hashable, Sendable {
         /// Until when the response is valid, in UNIX milliseconds.
         case good(until: Int64)
@@ -24,10 +22,10 @@ struct OCSPResponse: Sendable {
     /// verified "revoked"; in hard mode it passes for exactly one reason, a verified "good". Run in
     /// both modes over the same bytes, it distinguishes the three verdicts.
     func verdict(
-        on request: OCSPRequest, in path: TrustedPath, at now: Int64
+        on response: [UInt8], in path: TrustedPath, at now: Int64
     ) async -> Verdict {
         let date = Date(timeIntervalSince1970: Double(now) / 1000)
-        let known = KnownResponse(identity: request.identity, response: bytes)
+        let known = KnownResponse(identity: identity, response: response)
         let refusal = await path.objection(
             by: OCSPVerifierPolicy(
                 failureMode: .soft, requester: known, fixedExpiryValidationTime: date))
@@ -38,7 +36,7 @@ struct OCSPResponse: Sendable {
         guard known.timesGiven == 2 else {
             return .unusable("its answer could not be compared with the request")
         }
-        let dates = OCSPResponseDates(of: bytes, identity: request.identity)
+        let dates = dates(of: response)
         if refusal == nil, let doubt {
             if let dates, now < dates.thisUpdate || dates.nextUpdate <= now {
                 return .unusable("its answer is not valid now")
@@ -89,17 +87,16 @@ private final class KnownResponse: OCSPRequester {
     }
 }
 
-/// The validity of an OCSP response about one certificate, in UNIX milliseconds (RFC 6960, section
-/// 4.2.2.1).
-///
-/// swift-certificates checks these dates but does not return them. They are only used of responses
-/// that its policy has verified.
-struct OCSPResponseDates: Hashable, Sendable {
-    let thisUpdate: Int64
-    let nextUpdate: Int64
-
-    /// `nil` where the response is not about the certificate, has no end, or cannot be read.
-    init?(of response: [UInt8], identity: [UInt8]) {
+extension OCSPRequest {
+    /// The validity of a response about the certificate, in UNIX milliseconds (RFC 6960, section
+    /// 4.2.2.1).
+    ///
+    /// swift-certificates checks these dates but does not return them. They are only used of responses
+    /// that its policy has verified.
+    ///
+    /// - Parameter response: The bytes as received.
+    /// - Returns: `nil` where it is not about the certificate, has no end, or cannot be read.
+    private func dates(of response: [UInt8]) -> (thisUpdate: Int64, nextUpdate: Int64)? {
         guard let outer = try? Self.children(of: DER.parse(response)), outer.count == 2,
             let typed = try? Self.children(of: outer[1]), let pair = typed.first,
             let bytes = try? Self.children(of: pair).last,
@@ -119,9 +116,7 @@ struct OCSPResponseDates: Hashable, Sendable {
                     == ASN1Identifier(tagWithNumber: 0, tagClass: .contextSpecific),
                 let inner = try? Self.children(of: members[3]).first, let end = Self.time(inner)
             else { continue }
-            thisUpdate = start
-            nextUpdate = end
-            return
+            return (start, end)
         }
         return nil
     }
@@ -164,6 +159,7 @@ struct OCSPRequest: Sendable {
     ///   - certificate: The certificate that is asked about.
     ///   - name: Its name in messages.
     ///   - issuer: The certificate that signed it.
+    /// - Throws: Where a part of it has no form in DER.
     init(about certificate: Certificate, named name: String, issuedBy issuer: Certificate) throws {
         subject = "\(name) (serial \(certificate.serialNumber))"
         key = OCSPResponseKey(

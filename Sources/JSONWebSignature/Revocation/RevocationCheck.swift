@@ -33,7 +33,7 @@ package actor RevocationCheck {
     ///
     /// A revoked certificate outweighs one whose status could not be determined.
     func standing(of path: TrustedPath) async -> RevocationStanding {
-        if let objection = await OCSPResponse.objection(to: path) {
+        if let objection = await OCSPRequest.objection(to: path) {
             return RevocationStanding(
                 verdict: .undetermined(Self.shortened(objection)), until: .max)
         }
@@ -89,7 +89,7 @@ package actor RevocationCheck {
         _ request: OCSPRequest, in path: TrustedPath, failedRounds: Int
     ) async -> RevocationStanding {
         if let kept = await cache?.response(for: request.key) {
-            let verdict = await OCSPResponse(bytes: kept).verdict(on: request, in: path, at: now())
+            let verdict = await request.verdict(on: kept, in: path, at: now())
             if let standing = Self.standing(verdict, request) { return standing }
         }
         guard let address = request.address else {
@@ -100,7 +100,7 @@ package actor RevocationCheck {
         switch await responder.response(to: request.encoded, at: address) {
         case .failure(let failure): fault = failure.detail
         case .success(let bytes):
-            let verdict = await OCSPResponse(bytes: bytes).verdict(on: request, in: path, at: now())
+            let verdict = await request.verdict(on: bytes, in: path, at: now())
             if let standing = Self.standing(verdict, request) {
                 await cache?.keep(bytes, for: request.key, until: standing.until)
                 return standing
@@ -116,7 +116,7 @@ package actor RevocationCheck {
 
     /// `nil` for a response that proves nothing.
     private static func standing(
-        _ verdict: OCSPResponse.Verdict, _ request: OCSPRequest
+        _ verdict: OCSPRequest.Verdict, _ request: OCSPRequest
     ) -> RevocationStanding? {
         switch verdict {
         case .good(let until): RevocationStanding(verdict: .good, until: until)
