@@ -33,7 +33,7 @@ struct JSONMembers: Sendable {
     private static func member(_ path: [String], of text: String) -> String? {
         // By bytes: what follows the letter may be a sign that combines with it.
         let rest = text.utf8.dropFirst()
-        guard text.utf8.starts(with: MemberText.document.utf8) else {
+        guard text.utf8.starts(with: MappedStatements.documentMark.utf8) else {
             return String(Substring(rest))
         }
         let decoder = JSONDecoder()

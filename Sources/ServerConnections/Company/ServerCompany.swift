@@ -132,9 +132,9 @@ extension ServerCompany {
                     }
                 }
             }
-            return try MaxLoad.number(in: rows)
+            return try LoadLimit.number(in: rows)
         } catch {
-            throw MaxLoad.error(error, said: said)
+            throw LoadLimit.error(error, said: said)
         }
     }
 

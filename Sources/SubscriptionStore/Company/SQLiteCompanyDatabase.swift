@@ -118,9 +118,9 @@ extension SQLiteCompanyDatabase {
                     (0..<row.count).map { row.text(at: $0) }
                 }
             }
-            return try MaxLoad.number(in: found)
+            return try LoadLimit.number(in: found)
         } catch {
-            throw MaxLoad.error(error, said: nil)
+            throw LoadLimit.error(error, said: nil)
         }
     }
 

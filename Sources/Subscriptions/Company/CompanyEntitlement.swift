@@ -170,12 +170,18 @@ package struct EntitlementStatements: Hashable, Sendable {
     /// The rows of these keys, of which there is at least one.
     package func rows(of keys: [StoredEntitlement.Key]) -> MappedStatement {
         var list = ArgumentList(dialect: dialect)
+        let isOne = isOne(of: keys, &list)
+        return MappedStatement(
+            sql: "SELECT \(selection) FROM \(table) WHERE \(isOne)", arguments: list.arguments)
+    }
+
+    /// The term that names the rows of these keys.
+    private func isOne(
+        of keys: [StoredEntitlement.Key], _ list: inout ArgumentList
+    ) -> String {
         let named = keys.map { marks(of: $0, &list) }.joined(separator: ", ")
         // SQLite takes a list of tuples only as the rows of a table.
-        let set = dialect == .sqlite ? "(VALUES \(named))" : "(\(named))"
-        return MappedStatement(
-            sql: "SELECT \(selection) FROM \(table) WHERE \(Self.keyTuple) IN \(set)",
-            arguments: list.arguments)
+        return "\(Self.keyTuple) IN " + (dialect == .sqlite ? "(VALUES \(named))" : "(\(named))")
     }
 
     /// The rows of one customer.
@@ -232,10 +238,9 @@ package struct EntitlementStatements: Hashable, Sendable {
     private func deletion(of keys: [StoredEntitlement.Key]) -> MappedStatement? {
         guard !keys.isEmpty else { return nil }
         var list = ArgumentList(dialect: dialect)
-        let named = keys.map { marks(of: $0, &list) }.joined(separator: ", ")
-        let set = dialect == .sqlite ? "(VALUES \(named))" : "(\(named))"
+        let isOne = isOne(of: keys, &list)
         return MappedStatement(
-            sql: "DELETE FROM \(table) WHERE \(Self.keyTuple) IN \(set)", arguments: list.arguments)
+            sql: "DELETE FROM \(table) WHERE \(isOne)", arguments: list.arguments)
     }
 
     /// The writes of a run, as statements that change no row: the server checks the rights all the

@@ -49,17 +49,14 @@ package struct DatabaseBrake: Hashable, Sendable {
 
 /// The pauses of a run for the sake of the company's database.
 package struct DatabasePauses: Hashable, Sendable, Codable {
-    package var number: Int
-    package var milliseconds: Int64
+    package var number = 0
+    package var milliseconds: Int64 = 0
 
-    package init(number: Int = 0, milliseconds: Int64 = 0) {
-        self.number = number
-        self.milliseconds = milliseconds
-    }
+    package init() {}
 }
 
 /// The query of `store.max_load`.
-package enum MaxLoad {
+extension LoadLimit {
     /// The number in its answer: the last column of the only row.
     ///
     /// - Parameter rows: The answer.

@@ -248,15 +248,21 @@ package struct MappedStatements: Hashable, Sendable {
                 + Self.quotedText("$" + path.map { ".\"\($0)\"" }.joined()) + ") AS TEXT) END"
         // Only `jsonb` is certain to be JSON, and a cast of anything else would fail with the page.
         case (.member(of: let name, path: let path, _), .postgresql):
-            "CASE WHEN pg_typeof(\(column(name))) = 'jsonb'::regtype THEN '\(MemberText.member)' || ("
+            "CASE WHEN pg_typeof(\(column(name))) = 'jsonb'::regtype THEN '\(Self.memberMark)' || ("
                 + column(name) + "::jsonb"
                 + path.dropLast().map { "->" + Self.quotedText($0) }.joined()
-                + "->>" + Self.quotedText(path.last ?? "") + ") ELSE '\(MemberText.document)' || "
+                + "->>" + Self.quotedText(path.last ?? "") + ") ELSE '\(Self.documentMark)' || "
                 + column(name) + "::text END"
         case (.member(of: let name, path: let path, _), .mysql):
             Self.member(path, of: column(name))
         }
     }
+
+    // How PostgreSQL returns a member of JSON: a letter says what follows it.
+    /// The value of the member follows.
+    package static let memberMark = "m"
+    /// The whole column, in which the member is still to be looked for.
+    package static let documentMark = "d"
 
     /// A value of MySQL's as the bytes of its text.
     static func bytes(_ value: String) -> String {
@@ -341,14 +347,6 @@ package struct MappedStatements: Hashable, Sendable {
     private func tuple(_ parts: [String]) -> String {
         parts.count == 1 ? parts[0] : "(" + parts.joined(separator: ", ") + ")"
     }
-}
-
-/// How PostgreSQL returns a member of JSON: a letter that says what follows it.
-package enum MemberText {
-    /// The value of the member follows.
-    package static let member = "m"
-    /// The whole column, in which the member is still to be looked for.
-    package static let document = "d"
 }
 
 /// Values to bind, with the marks that stand for them.
@@ -530,7 +528,7 @@ extension MappedStatements {
         }
         for (name, value) in (mapping.inserts ?? [:]).sorted(by: { $0.key < $1.key }) {
             names.append(quoted(name))
-            marks.append(list.mark(value.literal))
+            marks.append(list.mark(value))
         }
         return .execute(
             MappedStatement(
@@ -559,16 +557,5 @@ extension MappedStatements {
         return field == .status
             ? "`store.subscriptions.status` has no word for \(value.plainText)"
             : "the column for \(field.name) cannot hold the value"
-    }
-}
-
-extension InsertedConstant {
-    var literal: CompanyLiteral {
-        switch self {
-        case .text(let text): .text(text)
-        case .integer(let number): .integer(number)
-        case .boolean(let truth): .boolean(truth)
-        case .null: .null
-        }
     }
 }

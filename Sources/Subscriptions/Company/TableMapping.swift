@@ -18,7 +18,7 @@ package struct TableMapping: Hashable, Sendable {
     package var versionColumn: String?
     /// Whether rows may be inserted, and with which values besides the mapped ones; `nil` for
     /// never.
-    package var inserts: [String: InsertedConstant]?
+    package var inserts: [String: CompanyLiteral]?
     /// The column whose greatest value marks the row of a subscription, where the table has one row
     /// for each transaction; `nil` where it has one row for each subscription.
     package var latestBy: String?
@@ -37,7 +37,7 @@ package struct TableMapping: Hashable, Sendable {
         _ kind: MappedTable = .subscriptions, table: CompanyTableName,
         columns: [MappedField: MappedColumn],
         statusWords: StatusWords? = nil, versionColumn: String? = nil,
-        inserts: [String: InsertedConstant]? = nil, latestBy: String? = nil
+        inserts: [String: CompanyLiteral]? = nil, latestBy: String? = nil
     ) {
         self.kind = kind
         self.table = table
@@ -172,14 +172,6 @@ package struct StatusWords: Hashable, Sendable {
         self.numbers = numbers
         self.written = written
     }
-}
-
-/// A value that an inserted row gets in a column of the company's that is not mapped.
-package enum InsertedConstant: Hashable, Sendable {
-    case text(String)
-    case integer(Int64)
-    case boolean(Bool)
-    case null
 }
 
 extension TableMapping {

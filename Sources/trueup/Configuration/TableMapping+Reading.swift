@@ -218,7 +218,7 @@ extension SettingsValue {
     }
 
     /// `no`, `yes`, or the other columns of an inserted row.
-    fileprivate func inserts() throws(ConfigurationError) -> [String: InsertedConstant]? {
+    fileprivate func inserts() throws(ConfigurationError) -> [String: CompanyLiteral]? {
         guard case .mapping = node else {
             switch try text("no, yes, or columns with values") {
             case "no", "false": return nil
@@ -229,7 +229,7 @@ extension SettingsValue {
                     suggestion: "write for example \"insert: {source: trueup}\"")
             }
         }
-        var constants: [String: InsertedConstant] = [:]
+        var constants: [String: CompanyLiteral] = [:]
         for (name, value) in try members() {
             guard case .scalar(let scalar) = value.node else {
                 throw value.error("must be a text, a whole number, true, false or null")
@@ -243,7 +243,7 @@ extension SettingsValue {
                 case "null", "~", "": .null
                 case "true": .boolean(true)
                 case "false": .boolean(false)
-                case let text: Int64(text).map(InsertedConstant.integer) ?? .text(text)
+                case let text: Int64(text).map(CompanyLiteral.integer) ?? .text(text)
                 }
         }
         return constants
