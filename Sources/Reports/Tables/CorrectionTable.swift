@@ -125,7 +125,7 @@ struct CorrectedStatus {
     let basis: Basis
 
     enum Basis: Equatable {
-        case derived(StatusDerivation)
+        case derived(SignedStatusFields)
         /// A payload was erased on purpose: what it said cannot be shown.
         case erased
         /// A payload is not held, or cannot be read; `verify` says why that is wrong.
@@ -142,7 +142,7 @@ struct CorrectedStatus {
         case (.payload(let transaction), .payload(let renewal)):
             let fields = SignedStatusFields(
                 transaction: SignedPart(transaction.jws), renewal: SignedPart(renewal.jws))
-            basis = fields.map { .derived(StatusDerivation($0)) } ?? .missing
+            basis = fields.map(Basis.derived) ?? .missing
         default: basis = .missing
         }
     }

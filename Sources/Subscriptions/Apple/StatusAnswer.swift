@@ -97,45 +97,36 @@ package struct SignedStatusFields: Hashable, Sendable {
     package init(signedDate: Timestamp) {
         self.signedDate = signedDate
     }
-}
 
-/// Which status the signed fields give, and by which of them.
-///
-/// The first that holds decides: a revocation, a grace period that continues, a failed charge, a
-/// paid time that continues; without any of them it has expired. Source: App Store Server API,
-/// `status`, and the signed fields that belong to each of its values; docs/report-files.md.
-package struct StatusDerivation: Hashable, Sendable {
-    package let fields: SignedStatusFields
-    package let status: SubscriptionStatus
+    package var status: SubscriptionStatus { decision.status }
+
     /// Which field decides, in Apple's names.
-    package let reason: String
+    package var reason: String { decision.reason }
 
-    package init(_ fields: SignedStatusFields) {
-        self.fields = fields
-        (status, reason) = Self.decide(fields)
-    }
-
-    private static func decide(
-        _ fields: SignedStatusFields
-    ) -> (SubscriptionStatus, String) {
+    /// Which status the fields give, and by which of them.
+    ///
+    /// The first that holds decides: a revocation, a grace period that continues, a failed charge, a
+    /// paid time that continues; without any of them it has expired. Source: App Store Server API,
+    /// `status`, and the signed fields that belong to each of its values; docs/report-files.md.
+    private var decision: (status: SubscriptionStatus, reason: String) {
         // A prorated refund returns a part of the money and need not end the access.
-        if fields.revocationDate != nil, fields.revocationType != "REFUND_PRORATED" {
+        if revocationDate != nil, revocationType != "REFUND_PRORATED" {
             return (.revoked, "revocationDate is stated")
         }
-        if let end = fields.gracePeriodExpiresDate, end > fields.signedDate {
+        if let end = gracePeriodExpiresDate, end > signedDate {
             return (.billingGracePeriod, "gracePeriodExpiresDate is after signedDate")
         }
-        if fields.isInBillingRetryPeriod == true {
+        if isInBillingRetryPeriod == true {
             return (.billingRetry, "isInBillingRetryPeriod is true")
         }
-        if fields.isUpgraded {
+        if isUpgraded {
             return (.expired, "isUpgraded is true")
         }
-        if let end = fields.expiresDate, end > fields.signedDate {
+        if let end = expiresDate, end > signedDate {
             return (.active, "expiresDate is after signedDate")
         }
         // An extension may move this one alone.
-        if let end = fields.renewalDate, end > fields.signedDate {
+        if let end = renewalDate, end > signedDate {
             return (.active, "renewalDate is after signedDate")
         }
         return (.expired, "expiresDate is not after signedDate")
@@ -154,14 +145,14 @@ package struct StatusDerivation: Hashable, Sendable {
 
     private var values: String {
         let named: [(String, String?)] = [
-            ("signedDate", fields.signedDate.rfc3339),
-            ("expiresDate", fields.expiresDate?.rfc3339),
-            ("renewalDate", fields.renewalDate?.rfc3339),
-            ("revocationDate", fields.revocationDate?.rfc3339),
-            ("revocationType", fields.revocationType),
-            ("isUpgraded", String(fields.isUpgraded)),
-            ("isInBillingRetryPeriod", fields.isInBillingRetryPeriod.map { String($0) }),
-            ("gracePeriodExpiresDate", fields.gracePeriodExpiresDate?.rfc3339),
+            ("signedDate", signedDate.rfc3339),
+            ("expiresDate", expiresDate?.rfc3339),
+            ("renewalDate", renewalDate?.rfc3339),
+            ("revocationDate", revocationDate?.rfc3339),
+            ("revocationType", revocationType),
+            ("isUpgraded", String(isUpgraded)),
+            ("isInBillingRetryPeriod", isInBillingRetryPeriod.map { String($0) }),
+            ("gracePeriodExpiresDate", gracePeriodExpiresDate?.rfc3339),
         ]
         return named.map { "\($0.0) \($0.1 ?? "none")" }.joined(separator: ", ")
     }
@@ -169,14 +160,14 @@ package struct StatusDerivation: Hashable, Sendable {
     /// The fields by Apple's names.
     package var fieldsJSON: CanonicalJSON {
         .object([
-            "signedDate": .time(fields.signedDate),
-            "expiresDate": .time(fields.expiresDate),
-            "renewalDate": .time(fields.renewalDate),
-            "revocationDate": .time(fields.revocationDate),
-            "revocationType": .text(fields.revocationType),
-            "isUpgraded": .boolean(fields.isUpgraded),
-            "isInBillingRetryPeriod": fields.isInBillingRetryPeriod.map { .boolean($0) } ?? .null,
-            "gracePeriodExpiresDate": .time(fields.gracePeriodExpiresDate),
+            "signedDate": .time(signedDate),
+            "expiresDate": .time(expiresDate),
+            "renewalDate": .time(renewalDate),
+            "revocationDate": .time(revocationDate),
+            "revocationType": .text(revocationType),
+            "isUpgraded": .boolean(isUpgraded),
+            "isInBillingRetryPeriod": isInBillingRetryPeriod.map { .boolean($0) } ?? .null,
+            "gracePeriodExpiresDate": .time(gracePeriodExpiresDate),
         ])
     }
 }
@@ -332,7 +323,7 @@ package enum RunStop: Error, Hashable, Sendable {
 /// One page of Get Transaction History, with every transaction in it verified.
 package struct HistoryPage: Hashable, Sendable {
     package var transactions: [SignedTransaction]
-    package var rejected: [RejectedStatement]
+    package var rejected: [RejectedStatement] = []
     /// From which the next page, or a later run, continues.
     package var revision: String
     package var hasMore: Bool
@@ -340,11 +331,10 @@ package struct HistoryPage: Hashable, Sendable {
     package var unknowns: [UnknownValue]
 
     package init(
-        transactions: [SignedTransaction], rejected: [RejectedStatement] = [], revision: String,
-        hasMore: Bool, unknowns: [UnknownValue] = []
+        transactions: [SignedTransaction], revision: String, hasMore: Bool,
+        unknowns: [UnknownValue] = []
     ) {
         self.transactions = transactions
-        self.rejected = rejected
         self.revision = revision
         self.hasMore = hasMore
         self.unknowns = unknowns

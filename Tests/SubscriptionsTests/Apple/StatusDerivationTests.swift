@@ -8,11 +8,11 @@ import Testing
 
     private func derivation(
         _ body: (inout SignedStatusFields) -> Void
-    ) -> StatusDerivation {
+    ) -> SignedStatusFields {
         var fields = SignedStatusFields(signedDate: Self.signed)
         fields.expiresDate = Self.past
         body(&fields)
-        return StatusDerivation(fields)
+        return fields
     }
 
     @Test func `takes the first field that decides`() {
