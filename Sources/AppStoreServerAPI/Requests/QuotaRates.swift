@@ -9,7 +9,9 @@ package struct QuotaRates: Hashable, Sendable {
     /// The sandbox has a tenth of the production limits (same page).
     package static let sandboxShare = 0.1
 
-    private var perSecond: [Endpoint: Double]
+    /// The rate of each endpoint but that of refunds.
+    private var usual: Double
+    private var refunds: Double
 
     /// Apple's documented limits, times the share that the job may use.
     ///
@@ -23,7 +25,7 @@ package struct QuotaRates: Hashable, Sendable {
             case .sandbox: sandboxShare * share
             }
         var rates = uniform(requestsPerSecond: productionPerSecond * part)
-        rates.perSecond[.refundHistory] = refundsPerSecond * part
+        rates.refunds = refundsPerSecond * part
         return rates
     }
 
@@ -31,11 +33,8 @@ package struct QuotaRates: Hashable, Sendable {
     /// allows.
     package static func uniform(requestsPerSecond: Double) -> QuotaRates {
         precondition(requestsPerSecond > 0, "a rate must be above zero")
-        var rates = QuotaRates(
-            perSecond: Dictionary(
-                uniqueKeysWithValues: Endpoint.allCases.map { ($0, requestsPerSecond) }))
-        rates.perSecond[.refundHistory] = min(requestsPerSecond, refundsPerSecond)
-        return rates
+        return QuotaRates(
+            usual: requestsPerSecond, refunds: min(requestsPerSecond, refundsPerSecond))
     }
 
     /// The whole calls that any hour may have, at least one.
@@ -44,6 +43,6 @@ package struct QuotaRates: Hashable, Sendable {
     }
 
     package func perSecond(of endpoint: Endpoint) -> Double {
-        perSecond[endpoint] ?? Self.productionPerSecond * Self.sandboxShare
+        endpoint == .refundHistory ? refunds : usual
     }
 }

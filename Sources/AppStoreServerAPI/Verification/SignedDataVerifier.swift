@@ -343,7 +343,6 @@ extension SignedDataVerifier {
         statement.isInBillingRetryPeriod = model.isInBillingRetryPeriod
         statement.gracePeriodExpiresDate = model.gracePeriodExpiresDate
         statement.expirationIntent = model.expirationIntent
-        statement.appAccountToken = model.appAccountToken
         statement.renewalQuantity = model.renewalQuantity
         statement.unknowns = model.unknowns
         return statement

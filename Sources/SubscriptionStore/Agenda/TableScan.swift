@@ -69,7 +69,7 @@ struct TableScan: Sendable {
             let isEntitling = status.map { SubscriptionStatus(rawValue: $0).isEntitling } ?? false
             let scheduled = ScheduledRow(
                 key: key, check: try checks.record(of: inPlace, key: Self.key),
-                values: Self.values(row, inPlace), isEntitling: isEntitling)
+                values: Self.values(row, inPlace))
             chunk.rows += 1
             let changed = changedPeriods.contains(key) ? QuestionReason.changed : nil
             guard let reason = due(scheduled, ends) ?? changed else {

@@ -46,16 +46,11 @@ package struct ScheduledRow: Hashable, Sendable {
     package var check: CheckRecord?
     /// The digest of the values that are in the table now.
     package var values: ValuesDigest
-    /// Whether our row gives access; the others may be customers who are without it.
-    package var isEntitling: Bool
 
-    package init(
-        key: SubscriptionKey, check: CheckRecord?, values: ValuesDigest, isEntitling: Bool
-    ) {
+    package init(key: SubscriptionKey, check: CheckRecord?, values: ValuesDigest) {
         self.key = key
         self.check = check
         self.values = values
-        self.isEntitling = isEntitling
     }
 }
 
@@ -88,6 +83,12 @@ package struct ValuesDigest: Hashable, Sendable {
     package init() {}
 
     package init(bits: UInt64) { self.bits = bits }
+
+    /// The digest of an id alone; `nil` for no id, or an empty one.
+    init?(ofID id: String?) {
+        guard let id, !id.isEmpty else { return nil }
+        add(id)
+    }
 
     package init(of row: LocalSubscription) {
         for field in Self.fields { add(row.value(of: field)) }
@@ -152,9 +153,7 @@ package struct AccountDigest: Hashable, Sendable {
 
     /// `nil` for no id, or an empty one.
     package init?(appTransactionID: String?) {
-        guard let appTransactionID, !appTransactionID.isEmpty else { return nil }
-        var digest = ValuesDigest()
-        digest.add(appTransactionID)
+        guard let digest = ValuesDigest(ofID: appTransactionID) else { return nil }
         bits = digest.bits
     }
 }

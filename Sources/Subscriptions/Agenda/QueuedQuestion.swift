@@ -79,11 +79,6 @@ package enum QuestionReason: String, Hashable, Sendable, CaseIterable, Codable,
 
     /// Whether there is no sign that the row has changed: it is checked because its turn has come.
     package var isRoutine: Bool { self == .sample || self == .sweep }
-
-    /// Whether the reason is stored until what follows from the answer is done.
-    ///
-    /// The others follow from the rows and their check records, and are found again every run.
-    package var isDurable: Bool { self == .notification || self == .heldBack }
 }
 
 /// When, and why, Apple would be asked about a subscription again, as far as its records tell.

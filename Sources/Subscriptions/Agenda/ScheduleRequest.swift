@@ -104,17 +104,11 @@ package struct CustomerCount: Hashable, Sendable {
 
     /// Adds a row by its customer, or else by its Apple Account, or else as a customer of its own.
     package mutating func add(_ customerID: String?, account: AccountDigest? = nil) {
-        let number: UInt64
-        if let customerID, !customerID.isEmpty {
-            var digest = ValuesDigest()
-            digest.add(customerID)
-            number = Self.mixed(digest.bits)
-        } else if let account {
-            number = Self.mixed(account.bits)
-        } else {
+        guard let bits = ValuesDigest(ofID: customerID)?.bits ?? account?.bits else {
             unnamed += 1
             return
         }
+        let number = Self.mixed(bits)
         guard number <= UInt64.max >> halvings else { return }
         kept.insert(number)
         while kept.count > capacity, halvings < 32 {
@@ -158,9 +152,7 @@ package struct CustomerDigest: Hashable, Sendable {
 
     /// `nil` for no id, or an empty one.
     package init?(customerID: String?) {
-        guard let customerID, !customerID.isEmpty else { return nil }
-        var digest = ValuesDigest()
-        digest.add(customerID)
+        guard let digest = ValuesDigest(ofID: customerID) else { return nil }
         bits = digest.bits
     }
 }

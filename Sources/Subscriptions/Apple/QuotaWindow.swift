@@ -75,26 +75,24 @@ package struct QuotaWindow: Hashable, Sendable {
     /// - Returns: As many calls as fit, up to `wanted`; where none fits, when one will.
     package func grant(_ wanted: Int, limit: Int, at now: Timestamp) -> QuotaGrant {
         let free = max(0, limit - used)
-        let bucket = Self.bucket(of: now)
+        var grant = QuotaGrant(
+            calls: min(max(1, wanted), free), bucket: Self.bucket(of: now), limit: limit,
+            nextFree: nil)
         guard free == 0 else {
-            var grant = QuotaGrant(
-                calls: min(max(1, wanted), free), bucket: bucket, limit: limit, nextFree: nil)
             grant.usedOfHour = used.addingClamped(grant.calls)
             return grant
         }
+        // Stays so only with a limit below one call, which settings refuse.
+        grant.nextFree = now.adding(milliseconds: Self.hourSeconds * 1000)
         var left = used
         for booked in buckets {
             left -= booked.calls
             guard left < limit else { continue }
             let second = booked.start + Self.bucketSeconds * 2 + Self.hourSeconds
-            return QuotaGrant(
-                calls: 0, bucket: bucket, limit: limit,
-                nextFree: Timestamp(unixMilliseconds: second * 1000))
+            grant.nextFree = Timestamp(unixMilliseconds: second * 1000)
+            break
         }
-        // Only with a limit below one call, which settings refuse.
-        return QuotaGrant(
-            calls: 0, bucket: bucket, limit: limit,
-            nextFree: now.adding(milliseconds: Self.hourSeconds * 1000))
+        return grant
     }
 }
 
@@ -159,13 +157,6 @@ package struct QuotaRefusal: Hashable, Sendable {
     package func holds(at now: Timestamp) -> Bool {
         let wait = resumesAt.milliseconds(since: now)
         return wait > 0 && wait < 2 * Self.longestMilliseconds
-    }
-}
-
-extension Int {
-    fileprivate func addingClamped(_ other: Int) -> Int {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
     }
 }
 

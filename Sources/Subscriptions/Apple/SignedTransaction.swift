@@ -110,12 +110,9 @@ package struct SeatCount: Hashable, Sendable {
     /// Revoked seats included.
     package var bought: Int64
     package var revoked: Int64
+}
 
-    package init(bought: Int64, revoked: Int64) {
-        self.bought = bought
-        self.revoked = revoked
-    }
-
+extension SeatCount {
     /// The seats of a period that several transactions represent; `nil` without any, and for sums
     /// that no number holds.
     package init?(over transactions: [SignedTransaction]) {
@@ -168,7 +165,6 @@ package struct SignedRenewal: Hashable, Sendable {
     package var isInBillingRetryPeriod: Bool?
     package var gracePeriodExpiresDate: Timestamp?
     package var expirationIntent: Int?
-    package var appAccountToken: String?
     /// The seats of the next renewal, where the subscription is for a group.
     package var renewalQuantity: Int64?
     package var signedDate: Timestamp

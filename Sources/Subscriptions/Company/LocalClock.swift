@@ -9,18 +9,16 @@ package struct LocalClock: Hashable, Sendable, CustomStringConvertible {
     /// Seconds east of UTC before the first change.
     let first: Int64
     /// The changes in order, by seconds since 1970.
-    let changes: [Change]
+    let changes: [(at: Int64, offset: Int64)]
     /// The rule after the last of them; `nil` where that one stays.
     let yearly: YearlyRule?
     /// Every offset that ever holds.
     private let offsets: [Int64]
 
-    struct Change: Hashable, Sendable {
-        var at: Int64
-        var offset: Int64
-    }
-
-    init(_ description: String, first: Int64, changes: [Change], yearly: YearlyRule?) {
+    init(
+        _ description: String, first: Int64, changes: [(at: Int64, offset: Int64)],
+        yearly: YearlyRule?
+    ) {
         self.description = description
         self.first = first
         self.changes = changes
@@ -133,7 +131,7 @@ extension LocalClock {
         }
         self.init(
             name, first: offsets[0],
-            changes: zip(times, indexes).map { Change(at: $0, offset: offsets[$1]) },
+            changes: zip(times, indexes).map { (at: $0, offset: offsets[$1]) },
             yearly: yearly)
     }
 }
@@ -209,7 +207,7 @@ private struct TZifReader {
 ///
 /// Source: RFC 9636, section 3.3.1; POSIX.1-2024, 8.3. Days are only known in the form `Mm.w.d`,
 /// which the time zone database writes except for a few zones.
-struct YearlyRule: Hashable, Sendable {
+struct YearlyRule: Sendable {
     /// Seconds east of UTC.
     var standard: Int64
     /// The offset in summer; as `standard` where the clocks never change.
@@ -218,7 +216,7 @@ struct YearlyRule: Hashable, Sendable {
     private var end: Day?
 
     /// The given day of a week of a month, and the time of the clock that is changed.
-    fileprivate struct Day: Hashable {
+    fileprivate struct Day {
         var month: Int64
         /// From 1; 5 is the last one.
         var week: Int64

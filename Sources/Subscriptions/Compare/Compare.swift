@@ -130,17 +130,13 @@ package struct CompareCount: Hashable, Sendable {
     package var differences: Int
     package var customers: Int
     /// The count in a sentence for people.
-    package var sentence: String
+    package var sentence = ""
 
-    package init(
-        kind: CompareKind, direction: Direction, differences: Int, customers: Int,
-        sentence: String = ""
-    ) {
+    package init(kind: CompareKind, direction: Direction, differences: Int, customers: Int) {
         self.kind = kind
         self.direction = direction
         self.differences = differences
         self.customers = customers
-        self.sentence = sentence
     }
 }
 

@@ -138,26 +138,23 @@ package enum SalesZone: String, Hashable, Sendable, CaseIterable {
 
     package var other: SalesZone { self == .utc ? .pacific : .utc }
 
-    /// When a day begins.
-    ///
     /// Pacific time is 7 hours behind UTC from the second Sunday of March to the first of November,
-    /// otherwise 8: the law of the United States since 2007. The clocks change at 2 o'clock, so the
-    /// midnight before still counts as it did.
+    /// otherwise 8: the law of the United States since 2007.
+    ///
+    /// The clocks change at 2 o'clock, so no midnight is skipped or comes twice.
+    private static let pacificClock = LocalClock(
+        pacific.rawValue, first: -8 * 3600, changes: [],
+        yearly: YearlyRule(posix: "PST8PDT,M3.2.0,M11.1.0"))
+
+    /// When a day begins.
     package func start(ofDay day: Int64) -> Timestamp {
-        let hours: Int64 = self == .utc ? 0 : Self.isSummer(atMidnightOf: day) ? 7 : 8
-        return Timestamp(
-            unixMilliseconds: day * Milliseconds.perDay + hours * Milliseconds.perHour)
-    }
-
-    private static func isSummer(atMidnightOf day: Int64) -> Bool {
-        let year = CivilDate(daysSince1970: day).year
-        return day > sunday(2, ofMonth: 3, in: year) && day <= sunday(1, ofMonth: 11, in: year)
-    }
-
-    private static func sunday(_ number: Int64, ofMonth month: Int64, in year: Int64) -> Int64 {
-        let first = CivilDate(year: year, month: month, day: 1)?.daysSince1970 ?? 0
-        // 1970-01-01 was a Thursday, so day 3 was a Sunday.
-        return first + (3 - first).floorDivided(by: 7).remainder + (number - 1) * 7
+        let midnight = Timestamp(unixMilliseconds: day * Milliseconds.perDay)
+        switch self {
+        case .utc: return midnight
+        case .pacific:
+            return Self.pacificClock.instant(ofLocal: midnight)
+                ?? midnight.adding(milliseconds: 8 * Milliseconds.perHour)
+        }
     }
 }
 

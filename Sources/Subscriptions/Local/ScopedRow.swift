@@ -34,13 +34,12 @@ package struct ScopedRow: Hashable, Sendable {
 
     package init(
         row: LocalSubscription, duplicates: [SubscriptionKey] = [], absence: AbsenceRecord? = nil,
-        periods: [LocalTransaction] = [], historyRevision: String? = nil
+        periods: [LocalTransaction] = []
     ) {
         self.row = row
         self.duplicates = duplicates
         self.absence = absence
         self.periods = periods
-        self.historyRevision = historyRevision
     }
 }
 

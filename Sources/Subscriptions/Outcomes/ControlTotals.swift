@@ -41,21 +41,21 @@ package struct ControlSums: Hashable, Sendable, Codable {
         return code
     }
 
-    package var rows: Int { statuses.values.reduce(0, Self.sum) }
-    package var periods: Int { prices.values.reduce(0) { Self.sum($0, $1.periods) } }
+    package var rows: Int { statuses.values.reduce(0) { $0.addingClamped($1) } }
     /// Whether nothing is counted, or all of it cancels out.
     package var isNothing: Bool {
         statuses.values.allSatisfy { $0 == 0 } && prices.values.allSatisfy(\.isNothing)
     }
 
     package mutating func add(rows: Int, ofStatus group: Int) {
-        statuses[group] = Self.sum(statuses[group] ?? 0, rows)
+        statuses[group] = (statuses[group] ?? 0).addingClamped(rows)
     }
 
     package mutating func add(periods: Int, amount: Int64, in currency: String) {
         let known = prices[currency] ?? Price(periods: 0, amount: 0)
         prices[currency] = Price(
-            periods: Self.sum(known.periods, periods), amount: Self.sum(known.amount, amount))
+            periods: known.periods.addingClamped(periods),
+            amount: known.amount.addingClamped(amount))
     }
 
     /// Both together.
@@ -70,22 +70,12 @@ package struct ControlSums: Hashable, Sendable, Codable {
 
     /// Subtracts the second sums from the first.
     package static func - (left: ControlSums, right: ControlSums) -> ControlSums {
-        var sums = left
-        for (group, rows) in right.statuses {
-            sums.add(rows: Self.negated(rows), ofStatus: group)
-        }
-        for (currency, price) in right.prices {
-            sums.add(
-                periods: Self.negated(price.periods), amount: Self.negated(price.amount),
-                in: currency)
-        }
-        return sums
-    }
-
-    /// An absurd amount in a company's table must not end the run.
-    private static func sum<Number: FixedWidthInteger>(_ left: Number, _ right: Number) -> Number {
-        let (sum, overflow) = left.addingReportingOverflow(right)
-        return overflow ? (right > 0 ? .max : .min) : sum
+        left
+            + ControlSums(
+                statuses: right.statuses.mapValues(negated),
+                prices: right.prices.mapValues {
+                    Price(periods: negated($0.periods), amount: negated($0.amount))
+                })
     }
 
     private static func negated<Number: FixedWidthInteger>(_ number: Number) -> Number {

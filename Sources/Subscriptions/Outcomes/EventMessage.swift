@@ -100,10 +100,9 @@ package struct EventMessage: Hashable, Sendable {
     /// The whole row, by column.
     private static func state(_ row: LocalSubscription) -> CanonicalJSON {
         .object(
-            Dictionary(
-                uniqueKeysWithValues: SubscriptionField.allCases.map { field in
-                    (field.rawValue, row.value(of: field).json)
-                }))
+            SubscriptionField.allCases.reduce(into: [:]) {
+                $0[$1.rawValue] = row.value(of: $1).json
+            })
     }
 }
 

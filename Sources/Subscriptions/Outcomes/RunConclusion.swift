@@ -52,14 +52,6 @@ package struct RunConclusion: Hashable, Sendable {
     }
 
     package var exitStatus: ExitStatus { .decisive(of: statuses) }
-
-    /// Returns why an unreached row of an app is undecided.
-    package func reason(ofUnreached app: (bundleID: String, environment: String)) -> UndecidedReason
-    {
-        refusedApps.contains {
-            $0.bundleID == app.bundleID && $0.environment.rawValue == app.environment
-        } ? .unavailable : unreachedReason
-    }
 }
 
 /// Everything that `summary.json` and `summary.txt` state.

@@ -130,21 +130,16 @@ package struct OpenPass: Hashable, Sendable {
     /// The run that was stopped in this checkpoint, when this one continues it.
     package var resumedFrom: String?
     /// Apps whose notification history has been read in this checkpoint.
-    package var recoveredApps: [AppIdentity]
+    package var recoveredApps: [AppIdentity] = []
     /// The last key of the walk whose page was staged.
     package var walkedThrough: SubscriptionKey?
     /// When the first run of an unfinished full scan over every row began; rows checked since are
     /// done.
     package var roundBegan: Timestamp?
 
-    package init(
-        passID: Int64, resumedFrom: String? = nil, recoveredApps: [AppIdentity] = [],
-        walkedThrough: SubscriptionKey? = nil
-    ) {
+    package init(passID: Int64, resumedFrom: String? = nil) {
         self.passID = passID
         self.resumedFrom = resumedFrom
-        self.recoveredApps = recoveredApps
-        self.walkedThrough = walkedThrough
     }
 }
 

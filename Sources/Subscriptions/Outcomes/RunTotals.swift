@@ -256,10 +256,7 @@ package struct CallEffort: Hashable, Sendable, Codable {
 
     /// All waiting together.
     package var waited: Int64 {
-        waitedMilliseconds.values.reduce(0) { sum, more in
-            let (total, overflow) = sum.addingReportingOverflow(more)
-            return overflow ? .max : total
-        }
+        waitedMilliseconds.values.reduce(0) { $0.addingClamped($1) }
     }
 }
 
@@ -330,8 +327,7 @@ package struct RunCoverage: Hashable, Sendable, Codable {
 
         /// Drawn rows that are not known to agree.
         package var unproven: Int {
-            let (sum, overflow) = differing.addingReportingOverflow(notJudged ?? 0)
-            return overflow ? .max : sum
+            differing.addingClamped(notJudged ?? 0)
         }
 
         package init(

@@ -9,14 +9,12 @@ package struct JWSSegments {
 
     /// `nil` where there are not three parts, or the header is empty.
     package init?(_ text: [UInt8]) {
-        let dot = UInt8(ascii: ".")
-        guard let first = text.firstIndex(of: dot), first > 0,
-            let last = text.lastIndex(of: dot), first < last,
-            !text[(first + 1)..<last].contains(dot)
-        else { return nil }
-        header = Array(text[..<first])
-        payload = Array(text[(first + 1)..<last])
-        signature = Array(text[(last + 1)...])
+        let parts = text.split(
+            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty else { return nil }
+        header = Array(parts[0])
+        payload = Array(parts[1])
+        signature = Array(parts[2])
     }
 
     /// The decoded payload of a text; `nil` where the text is not a compact JWS.

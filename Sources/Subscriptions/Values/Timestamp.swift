@@ -12,9 +12,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The moment this many milliseconds later (earlier when negative), clamped to `Int64`.
     package func adding(milliseconds: Int64) -> Timestamp {
-        let (sum, overflow) = unixMilliseconds.addingReportingOverflow(milliseconds)
-        guard overflow else { return Timestamp(unixMilliseconds: sum) }
-        return Timestamp(unixMilliseconds: milliseconds > 0 ? .max : .min)
+        Timestamp(unixMilliseconds: unixMilliseconds.addingClamped(milliseconds))
     }
 
     /// Milliseconds from `earlier` to this moment, clamped to `Int64`.
@@ -259,6 +257,14 @@ package struct CivilDate: Hashable, Sendable {
         case 4, 6, 9, 11: 30
         default: 31
         }
+    }
+}
+
+extension FixedWidthInteger {
+    /// The sum, or the nearest number that can be held: absurd numbers must not end a run.
+    func addingClamped(_ other: Self) -> Self {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other > 0 ? .max : .min) : sum
     }
 }
 

@@ -21,7 +21,7 @@ import Testing
             signedDate: signed, clock: clock, isLasting: isLasting, values: ValuesDigest(bits: 7))
         return ScheduledRow(
             key: Self.key, check: CheckRecord(check: check, askedAt: signed),
-            values: ValuesDigest(bits: written ? 8 : 7), isEntitling: isLasting)
+            values: ValuesDigest(bits: written ? 8 : 7))
     }
 
     private func reason(_ row: ScheduledRow, _ ends: SweepEnds = SweepEnds()) -> QuestionReason? {
@@ -30,7 +30,7 @@ import Testing
 
     @Test func `is that it was never judged`() {
         let row = ScheduledRow(
-            key: Self.key, check: nil, values: ValuesDigest(bits: 7), isEntitling: true)
+            key: Self.key, check: nil, values: ValuesDigest(bits: 7))
         #expect(reason(row) == .never)
     }
 
