@@ -173,24 +173,19 @@ package enum PayloadKind: String, Hashable, Sendable, CaseIterable {
     /// Only for payloads whose signature and chain are valid.
     package init?(recognising payload: JSONValue) {
         let names = Set(payload.members.compactMap { $0.name.text })
-        if names.contains("notificationType") || names.contains("notificationUUID") {
-            self = .notification
-        } else if names.contains("receiptType") || names.contains("receiptCreationDate") {
-            self = .appTransaction
-        } else if names.contains("requestIdentifier"), names.contains("userLocale") {
-            self = .realtimeRequest
-        } else if names.contains("transactionId") {
-            self = .transaction
-        } else if names.contains("autoRenewStatus") || names.contains("autoRenewProductId")
-            || names.contains("renewalDate")
-        {
-            self = .renewalInfo
-        } else if names.contains("bundleId") {
+        let known: [(members: Set<String>, kind: PayloadKind)] = [
+            (["notificationType"], .notification), (["notificationUUID"], .notification),
+            (["receiptType"], .appTransaction), (["receiptCreationDate"], .appTransaction),
+            (["requestIdentifier", "userLocale"], .realtimeRequest),
+            (["transactionId"], .transaction), (["autoRenewStatus"], .renewalInfo),
+            (["autoRenewProductId"], .renewalInfo), (["renewalDate"], .renewalInfo),
             // Only a transaction names the app at its top.
-            self = .transaction
-        } else {
+            (["bundleId"], .transaction),
+        ]
+        guard let found = known.first(where: { names.isSuperset(of: $0.members) }) else {
             return nil
         }
+        self = found.kind
     }
 
     /// Decodes a payload as this kind.

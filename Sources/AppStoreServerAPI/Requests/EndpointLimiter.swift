@@ -311,13 +311,5 @@ extension PerEndpoint: Sendable where Value: Sendable {}
 
 extension Endpoint {
     /// Where it is in `allCases`.
-    fileprivate var position: Int {
-        switch self {
-        case .subscriptionStatuses: 0
-        case .transactionHistory: 1
-        case .transactionInfo: 2
-        case .notificationHistory: 3
-        case .refundHistory: 4
-        }
-    }
+    fileprivate var position: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

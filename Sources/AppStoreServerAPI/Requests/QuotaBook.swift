@@ -66,10 +66,28 @@ final class BookedCalls: Sendable {
     private let now: @Sendable () -> Timestamp
     private let state = Mutex(State())
 
-    fileprivate struct State {
+    private struct State {
         var left = PerEndpoint<QuotaGrant?> { _ in nil }
         /// The booking under way; everybody else waits for its end instead of booking as well.
         var bookings: [Endpoint: Task<Permission, Never>] = [:]
+
+        mutating func takeFromRest(of endpoint: Endpoint, _ bucket: Int64) -> Bool {
+            left.update(endpoint) { rest in
+                guard let calls = rest?.calls, calls > 0, rest?.bucket == bucket else {
+                    return false
+                }
+                rest?.calls = calls - 1
+                return true
+            }
+        }
+
+        /// Takes the unused part of the last booking; `nil` where nothing is left.
+        mutating func takeUnused(of endpoint: Endpoint) -> QuotaGrant? {
+            left.update(endpoint) { rest in
+                defer { rest = nil }
+                return rest.flatMap { $0.calls > 0 ? $0 : nil }
+            }
+        }
     }
 
     /// The next step of a call that waits for the quota.
@@ -157,24 +175,6 @@ final class BookedCalls: Sendable {
         state.withLock { state in
             state.bookings[endpoint] = nil
             if let rest { state.left.update(endpoint) { $0 = rest } }
-        }
-    }
-}
-
-extension BookedCalls.State {
-    fileprivate mutating func takeFromRest(of endpoint: Endpoint, _ bucket: Int64) -> Bool {
-        left.update(endpoint) { rest in
-            guard let calls = rest?.calls, calls > 0, rest?.bucket == bucket else { return false }
-            rest?.calls = calls - 1
-            return true
-        }
-    }
-
-    /// Takes the unused part of the last booking; `nil` where nothing is left.
-    fileprivate mutating func takeUnused(of endpoint: Endpoint) -> QuotaGrant? {
-        left.update(endpoint) { rest in
-            defer { rest = nil }
-            return rest.flatMap { $0.calls > 0 ? $0 : nil }
         }
     }
 }

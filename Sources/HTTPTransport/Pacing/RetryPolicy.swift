@@ -117,8 +117,8 @@ package enum RetryAfter {
     package static func wait(
         for value: String?, nowUnixMilliseconds: Int64
     ) -> Duration? {
-        guard let value else { return nil }
-        guard let milliseconds = waitMilliseconds(for: value, now: nowUnixMilliseconds)
+        guard let value,
+            let milliseconds = waitMilliseconds(for: value, now: nowUnixMilliseconds)
         else { return nil }
         return min(longestWait, max(shortestWait, .milliseconds(milliseconds)))
     }

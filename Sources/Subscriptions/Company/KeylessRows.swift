@@ -15,10 +15,7 @@ extension MappedStatements {
             + names.map { "CAST(sum(CASE WHEN \($0) IS NULL THEN 1 ELSE 0 END) AS \(type))" }
         let isKeyless = "(" + names.map { "\($0) IS NULL" }.joined(separator: " OR ") + ")"
         let terms = [isKeyless] + (apps.map { isOf($0, &list) } ?? [])
-        return MappedStatement(
-            sql: "SELECT \(counts.joined(separator: ", ")) FROM \(table) AS t WHERE "
-                + terms.joined(separator: " AND "),
-            arguments: list.arguments)
+        return query(counts.joined(separator: ", "), where: terms, "", list)
     }
 
     /// Reads the answer to the query of `keyless`.
@@ -58,12 +55,10 @@ extension MappedStatements {
         var list = ArgumentList(dialect: dialect)
         let isRead = isOf(apps, &list).map { "NOT " + $0 }
         let terms = names.map { "\($0) IS NOT NULL" } + isRead
-        return MappedStatement(
-            sql: "SELECT DISTINCT "
-                + appColumns.map { text(.column($0.column, $0.form)) }.joined(separator: ", ")
-                + " FROM \(table) AS t WHERE " + terms.joined(separator: " AND ")
-                + " LIMIT \(Self.appsNamed + 1)",
-            arguments: list.arguments)
+        let texts = appColumns.map { text(.column($0.column, $0.form)) }
+        return query(
+            "DISTINCT " + texts.joined(separator: ", "), where: terms,
+            " LIMIT \(Self.appsNamed + 1)", list)
     }
 
     /// The rows of a subscription under some apps.
@@ -90,10 +85,7 @@ extension MappedStatements {
             }
             terms.append("(" + named.joined(separator: " OR ") + ")")
         }
-        return MappedStatement(
-            sql: "SELECT \(selection) FROM \(table) AS t WHERE "
-                + (terms + isLatest).joined(separator: " AND ") + " LIMIT 20",
-            arguments: list.arguments)
+        return query(selection, where: terms + isLatest, " LIMIT 20", list)
     }
 
     private var appColumns: [KeyColumn] {

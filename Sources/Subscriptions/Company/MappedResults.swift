@@ -100,10 +100,7 @@ extension MappedStatements {
         var list = ArgumentList(dialect: dialect)
         guard let terms = identity(of: change.key, &list) else { return nil }
         let mark = list.mark(literal)
-        return MappedStatement(
-            sql: "SELECT 1 FROM \(table) AS t WHERE "
-                + (terms + ["\(column(name)) = \(mark)"]).joined(separator: " AND ") + " LIMIT 1",
-            arguments: list.arguments)
+        return query("1", where: terms + ["\(column(name)) = \(mark)"], " LIMIT 1", list)
     }
 
     /// The reason why nothing is inserted where `rowOfTransaction` finds a row.

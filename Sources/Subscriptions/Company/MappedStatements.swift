@@ -49,9 +49,16 @@ package struct MappedStatements: Hashable, Sendable {
         terms += isLatest
         let order = key.map { column($0.column) }.joined(separator: ", ")
         let limit = list.mark(.integer(Int64(limit)))
-        return MappedStatement(
-            sql: "SELECT \(selection) FROM \(table) AS t WHERE "
-                + terms.joined(separator: " AND ") + " ORDER BY \(order) LIMIT \(limit)",
+        return query(selection, where: terms, " ORDER BY \(order) LIMIT \(limit)", list)
+    }
+
+    /// A query of the table, which the terms name `t`.
+    func query(
+        _ selected: String, where terms: [String], _ rest: String, _ list: ArgumentList
+    ) -> MappedStatement {
+        MappedStatement(
+            sql: "SELECT \(selected) FROM \(table) AS t WHERE "
+                + terms.joined(separator: " AND ") + rest,
             arguments: list.arguments)
     }
 
@@ -161,11 +168,8 @@ package struct MappedStatements: Hashable, Sendable {
     package func row(_ key: SubscriptionKey, isLocked: Bool = false) -> MappedStatement? {
         var list = ArgumentList(dialect: dialect)
         guard let terms = identity(of: key, &list) else { return nil }
-        return MappedStatement(
-            sql: "SELECT \(selection) FROM \(table) AS t WHERE "
-                + (terms + isLatest).joined(separator: " AND ") + " LIMIT 2"
-                + (isLocked ? " FOR UPDATE" : ""),
-            arguments: list.arguments)
+        return query(
+            selection, where: terms + isLatest, " LIMIT 2" + (isLocked ? " FOR UPDATE" : ""), list)
     }
 
     /// The terms that name a row, or `nil` where a constant part of its key is another.
