@@ -324,19 +324,17 @@ struct CompanyRowMark {
 
     /// Notes the version after a change of trueup's; a row that was inserted counts as seen.
     func set(_ version: Int64?) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO \(table.marks)
-                VALUES (?, ?, ?, (SELECT refresh FROM trueup_company), ?)
-                ON CONFLICT DO UPDATE SET version = excluded.version
-                """
-        ).execute(arguments: key.arguments + [version])
+        try db.executeCached(
+            """
+            INSERT INTO \(table.marks)
+            VALUES (?, ?, ?, (SELECT refresh FROM trueup_company), ?)
+            ON CONFLICT DO UPDATE SET version = excluded.version
+            """, key.arguments + [version])
     }
 
     func forget() throws {
         if table == .subscriptions { try DoubledKeys(db: db).forget(key) }
-        try db.cachedStatement(sql: "DELETE FROM \(table.marks) WHERE \(table.isKey)")
-            .execute(arguments: key.arguments)
+        try db.executeCached("DELETE FROM \(table.marks) WHERE \(table.isKey)", key.arguments)
     }
 }
 

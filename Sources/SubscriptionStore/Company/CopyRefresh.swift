@@ -161,20 +161,19 @@ struct CopyWriter {
         if isHeld {
             counts.changed &+= 1
             let sets = names.map { "\($0) = ?" }.joined(separator: ", ")
-            try db.cachedStatement(
-                sql: "UPDATE \(table.rawValue) SET \(sets) WHERE \(table.isKey)"
-            ).execute(arguments: StatementArguments(values) + row.key.arguments)
+            try db.executeCached(
+                "UPDATE \(table.rawValue) SET \(sets) WHERE \(table.isKey)",
+                StatementArguments(values) + row.key.arguments)
         } else {
             counts.inserted &+= 1
             let all = [table.keyNames] + names + columnsBesides
             let arguments = row.key.arguments + StatementArguments(values) + besides(row)
             let marks = Array(repeating: "?", count: names.count + columnsBesides.count + 3)
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO \(table.rawValue) (\(all.joined(separator: ", ")))
-                    VALUES (\(marks.joined(separator: ", ")))
-                    """
-            ).execute(arguments: arguments)
+            try db.executeCached(
+                """
+                INSERT INTO \(table.rawValue) (\(all.joined(separator: ", ")))
+                VALUES (\(marks.joined(separator: ", ")))
+                """, arguments)
         }
     }
 
@@ -200,23 +199,21 @@ struct CopyWriter {
     }
 
     private func insertKey(_ key: SubscriptionKey, _ counts: inout CopyRefresh) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO \(table.rawValue) (\(table.keyNames)) VALUES (?, ?, ?)
-                """
-        ).execute(arguments: key.arguments)
+        try db.executeCached(
+            """
+            INSERT OR IGNORE INTO \(table.rawValue) (\(table.keyNames)) VALUES (?, ?, ?)
+            """, key.arguments)
         counts.inserted &+= Int64(db.changesCount)
     }
 
     /// - Returns: `false` where this reading has seen the key before.
     private func mark(_ row: CompanyRow) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO \(table.marks) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET refresh = excluded.refresh, version = excluded.version
-                WHERE refresh <> excluded.refresh
-                """
-        ).execute(arguments: row.key.arguments + [refresh, row.version])
+        try db.executeCached(
+            """
+            INSERT INTO \(table.marks) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET refresh = excluded.refresh, version = excluded.version
+            WHERE refresh <> excluded.refresh
+            """, row.key.arguments + [refresh, row.version])
         return db.changesCount == 1
     }
 
@@ -261,16 +258,14 @@ struct DoubledKeys {
     /// Whether the row `s` is one of several, in the table that it is a copy of.
     static let isDoubled = """
         EXISTS (SELECT 1 FROM trueup_company_doubled AS c
-            WHERE c.bundle_id = s.bundle_id AND c.environment = s.environment
-                AND c.original_transaction_id = s.original_transaction_id)
+            WHERE \(SubscriptionKey.agree("c", "s")))
         """
 
     /// Notes what a reading met; nearly always that is nothing.
     mutating func note(_ row: CompanyRow) throws {
         if row.twins > 0 {
-            try db.cachedStatement(
-                sql: "INSERT OR IGNORE INTO trueup_company_doubled VALUES (?, ?, ?)"
-            ).execute(arguments: row.key.arguments)
+            try db.executeCached(
+                "INSERT OR IGNORE INTO trueup_company_doubled VALUES (?, ?, ?)", row.key.arguments)
             areAny = true
         } else if areAny ?? true {
             try forget(row.key)
@@ -278,12 +273,11 @@ struct DoubledKeys {
     }
 
     func forget(_ key: SubscriptionKey) throws {
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM trueup_company_doubled
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                """
-        ).execute(arguments: key.arguments)
+        try db.executeCached(
+            """
+            DELETE FROM trueup_company_doubled
+            WHERE \(SubscriptionKey.isKey)
+            """, key.arguments)
     }
 
     func contains(_ key: SubscriptionKey) throws -> Bool {
@@ -291,7 +285,7 @@ struct DoubledKeys {
             db,
             sql: """
                 SELECT 1 FROM trueup_company_doubled
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                WHERE \(SubscriptionKey.isKey)
                 """, arguments: key.arguments) != nil
     }
 
@@ -305,8 +299,7 @@ struct DoubledKeys {
                 SELECT c.bundle_id, c.environment, c.original_transaction_id
                 FROM trueup_company_doubled AS c
                 WHERE NOT EXISTS (SELECT 1 FROM trueup_findings AS h
-                    WHERE h.bundle_id = c.bundle_id AND h.environment = c.environment
-                        AND h.original_transaction_id = c.original_transaction_id
+                    WHERE \(SubscriptionKey.agree("h", "c"))
                         AND h.kind = '\(FindingKind.duplicateLocal.rawValue)'
                         AND h.state IN \(OpenFindings.states))
                 """)
@@ -558,9 +551,8 @@ extension SQLiteStore {
             guard let end = keys.last else { return deleted }
             try await write("deleting imported rows that your table lacks") { db in
                 for key in keys {
-                    try db.cachedStatement(
-                        sql: "DELETE FROM \(table.rawValue) WHERE \(table.isKey)"
-                    ).execute(arguments: key.arguments)
+                    try db.executeCached(
+                        "DELETE FROM \(table.rawValue) WHERE \(table.isKey)", key.arguments)
                     try CompanyRowMark(db: db, table: table, key: key).forget()
                 }
             }

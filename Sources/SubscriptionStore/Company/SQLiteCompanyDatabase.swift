@@ -189,8 +189,8 @@ extension SQLiteCompanyDatabase {
     /// Whatever is wrong with this one statement is about its row: those that read it were well.
     func execute(_ statement: MappedStatement, _ db: Database) throws {
         do {
-            try db.cachedStatement(sql: statement.sql)
-                .execute(arguments: StatementArguments(statement.arguments.map(\.bound)))
+            try db.executeCached(
+                statement.sql, StatementArguments(statement.arguments.map(\.bound)))
         } catch let error as DatabaseError where Self.isOfOneRow(error) {
             throw RowRefused(reason: error.message ?? "an error of SQLite")
         }
@@ -209,10 +209,9 @@ extension SQLiteCompanyDatabase {
 
     package func append(_ entry: CompanyLedgerEntry) throws(StoreError) {
         try perform("writing to the ledger next to \(mapping.table)") { db in
-            try db.cachedStatement(
-                sql: "INSERT INTO \(Self.ledger) VALUES (?, ?, ?, ?, ?)"
-            ).execute(
-                arguments: [
+            try db.executeCached(
+                "INSERT INTO \(Self.ledger) VALUES (?, ?, ?, ?, ?)",
+                [
                     entry.number, entry.digest, entry.run, entry.writtenAt.unixMilliseconds,
                     entry.content,
                 ])

@@ -122,13 +122,12 @@ extension SQLiteStore {
     /// Hands over every subscription row; errors of `body` pass through unchanged.
     package func forEachSubscription(_ body: (LocalSubscription) throws -> Void) throws {
         try stream("reading the subscription rows") { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
-                    ORDER BY s.bundle_id, s.environment, s.original_transaction_id
-                    """)
-            while let row = try rows.next() { try body(LocalSubscription(row)) }
+            try db.forEachRow(
+                """
+                SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
+                ORDER BY s.bundle_id, s.environment, s.original_transaction_id
+                """
+            ) { row in try body(LocalSubscription(row)) }
         }
     }
 
@@ -158,13 +157,12 @@ extension SQLiteStore {
         of table: TransactionTable = .periods, _ body: (LocalTransaction) throws -> Void
     ) throws {
         try stream("reading the rows of the table \(table.rawValue)") { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(LocalTransaction.columns(of: table)) FROM \(table.rawValue) AS t
-                    ORDER BY t.bundle_id, t.environment, t.transaction_id
-                    """)
-            while let row = try rows.next() { try body(LocalTransaction(row, of: table)) }
+            try db.forEachRow(
+                """
+                SELECT \(LocalTransaction.columns(of: table)) FROM \(table.rawValue) AS t
+                ORDER BY t.bundle_id, t.environment, t.transaction_id
+                """
+            ) { row in try body(LocalTransaction(row, of: table)) }
         }
     }
 }
@@ -185,8 +183,7 @@ struct StoredSubscriptions {
         """
         \(try LocalSubscription.columns(db)),
         EXISTS (SELECT 1 FROM transactions AS t
-            WHERE t.bundle_id = s.bundle_id AND t.environment = s.environment
-                AND t.original_transaction_id = s.original_transaction_id),
+            WHERE \(SubscriptionKey.agree("t", "s"))),
         \(Self.hasDuplicates)
         """
     }
@@ -328,25 +325,21 @@ enum OtherPayments {
 
     /// Whether any row has a value.
     static func areHeld(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM \(table) AS o
-                    CROSS JOIN subscriptions AS s ON s.bundle_id = o.bundle_id
-                        AND s.environment = o.environment
-                        AND s.original_transaction_id = o.original_transaction_id)
-                """) ?? false
+        try db.exists(
+            """
+            SELECT 1 FROM \(table) AS o
+                CROSS JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "o"))
+            """)
     }
 
     static func erase(of keys: [SubscriptionKey], _ db: Database) throws {
         let delete = try db.cachedStatement(
             sql: """
-                DELETE FROM \(table) WHERE bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ?
+                DELETE FROM \(table) WHERE \(SubscriptionKey.isKey)
                 """)
         let isOfKey = """
-            SELECT customer_id FROM subscriptions WHERE bundle_id = ? AND environment = ?
-                AND original_transaction_id = ? AND nullif(customer_id, '') IS NOT NULL
+            SELECT customer_id FROM subscriptions
+            WHERE \(SubscriptionKey.isKey) AND nullif(customer_id, '') IS NOT NULL
             """
         let forget = try db.cachedStatement(
             sql: "DELETE FROM trueup_entitlement_notes WHERE customer_id IN (\(isOfKey))")
@@ -394,7 +387,7 @@ extension SQLiteStore {
     /// Whether the company stores any one-time purchase.
     package func keepsPurchases() throws -> Bool {
         try stream("looking for one-time purchases") { db in
-            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM purchases)") ?? false
+            try db.exists("SELECT 1 FROM purchases")
         }
     }
 

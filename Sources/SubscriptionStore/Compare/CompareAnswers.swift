@@ -28,7 +28,7 @@ extension CompareScratch {
     /// How many subscriptions no fresh statement is stored about.
     package func questionCount() throws -> Int {
         try writing("counting what to ask Apple") { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM compare_wanted") ?? 0
+            try db.count("SELECT count(*) FROM compare_wanted")
         }
     }
 
@@ -86,8 +86,8 @@ extension CompareScratch {
                 case .answered(let subscriptions):
                     for subscription in subscriptions { try Self.keep(subscription, db) }
                 case .notFound:
-                    try db.cachedStatement(sql: "INSERT INTO compare_absent VALUES (?)")
-                        .execute(arguments: [question.originalTransactionID])
+                    try db.executeCached(
+                        "INSERT INTO compare_absent VALUES (?)", [question.originalTransactionID])
                 case .unanswered: break
                 }
             }
@@ -108,10 +108,9 @@ extension CompareScratch {
                     WHERE original_id = ? AND bundle_id = ? AND environment = ?
                     """), arguments: identity)
         if let known, known || asked.transactions == nil { return }
-        try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO compare_asked VALUES (?, ?, ?, ?, ?, ?)"
-        ).execute(
-            arguments: identity + [
+        try db.executeCached(
+            "INSERT OR REPLACE INTO compare_asked VALUES (?, ?, ?, ?, ?, ?)",
+            identity + [
                 asked.stated.signedDate.unixMilliseconds, latest.transactionID,
                 asked.transactions != nil,
             ])
@@ -167,8 +166,9 @@ extension CompareScratch {
         _ db: Database
     ) throws {
         let apps = stored.map { Self.word($0.bundleID, $0.environment) }
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO compare_wanted VALUES (?, ?, ?)")
-            .execute(arguments: [originalTransactionID, TextList.encode(apps), isMissing])
+        try db.executeCached(
+            "INSERT OR IGNORE INTO compare_wanted VALUES (?, ?, ?)",
+            [originalTransactionID, TextList.encode(apps), isMissing])
     }
 
     /// Notes that Apple need not be asked about rows of an app that no line is about.
@@ -217,13 +217,12 @@ extension SQLiteStore {
             try scratch.writing("reading evidence") { answers in
                 let asked = EvidenceVault(db: answers)
                 let stored = EvidenceVault(db: db)
-                let digests = try Row.fetchCursor(
-                    answers,
-                    sql: """
-                        SELECT DISTINCT evidence FROM compare_differences
-                        WHERE evidence IS NOT NULL ORDER BY evidence
-                        """)
-                while let row = try digests.next() {
+                try answers.forEachRow(
+                    """
+                    SELECT DISTINCT evidence FROM compare_differences
+                    WHERE evidence IS NOT NULL ORDER BY evidence
+                    """
+                ) { row in
                     let digest = EvidenceDigest(hexadecimal: row.requiredText(at: 0))
                     if let payload = try asked.payload(digest) ?? stored.payload(digest) {
                         try body(.payload(payload))

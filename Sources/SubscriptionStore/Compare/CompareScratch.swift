@@ -50,9 +50,9 @@ package final class CompareScratch: Sendable {
     /// Hands over the differences in the order in which they were found: by original transaction id.
     package func forEachDifference(_ body: (CompareDifference) throws -> Void) throws {
         try writing("reading what differs") { db in
-            let rows = try Row.fetchCursor(
-                db, sql: "SELECT * FROM compare_differences ORDER BY rowid")
-            while let row = try rows.next() { try body(Self.difference(row)) }
+            try db.forEachRow("SELECT * FROM compare_differences ORDER BY rowid") { row in
+                try body(Self.difference(row))
+            }
         }
     }
 

@@ -126,8 +126,9 @@ extension SQLiteStore {
     /// - Throws: `StoreError`.
     package func count(into counter: inout SalesCounter) throws {
         try stream("counting subscriptions by product and day") { db in
-            let rows = try Row.fetchCursor(db, sql: try RevenueCatMerge.stored(db))
-            while let row = try rows.next() { counter.add(try Self.subscription(row, db)) }
+            try db.forEachRow(try RevenueCatMerge.stored(db)) { row in
+                counter.add(try Self.subscription(row, db))
+            }
         }
     }
 

@@ -153,15 +153,9 @@ struct RevenueCatMerge {
         SELECT \(try LocalSubscription.columns(db)), \(CheckRecord.columns(of: "k")),
             a.distinct_days, h.periods, h.periods_sha256
         FROM subscriptions AS s
-        LEFT JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
-            AND k.environment = s.environment
-            AND k.original_transaction_id = s.original_transaction_id
-        LEFT JOIN trueup_absences AS a ON a.bundle_id = s.bundle_id
-            AND a.environment = s.environment
-            AND a.original_transaction_id = s.original_transaction_id
-        LEFT JOIN trueup_history_revisions AS h ON h.bundle_id = s.bundle_id
-            AND h.environment = s.environment
-            AND h.original_transaction_id = s.original_transaction_id
+        LEFT JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
+        LEFT JOIN trueup_absences AS a ON \(SubscriptionKey.agree("a", "s"))
+        LEFT JOIN trueup_history_revisions AS h ON \(SubscriptionKey.agree("h", "s"))
         ORDER BY s.original_transaction_id, s.bundle_id, s.environment
         """
     }
@@ -423,7 +417,7 @@ struct RevenueCatMerge {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT evidence FROM trueup_ledger
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    WHERE \(SubscriptionKey.isKey)
                         AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
                     """)
             digest = try String.fetchOne(

@@ -33,7 +33,7 @@ extension SQLiteStore {
             let newest = try db.cachedStatement(
                 sql: """
                     SELECT evidence FROM trueup_ledger
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    WHERE \(SubscriptionKey.isKey)
                         AND evidence IS NOT NULL ORDER BY entry DESC LIMIT 1
                     """)
             let vault = EvidenceVault(db: db)

@@ -19,9 +19,8 @@ extension SQLiteStore {
         let doing = "comparing the entitlements"
         let all = try await read(doing) { db in
             let (condition, arguments) = Self.isOf(apps)
-            return try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM trueup_entitlements AS e WHERE \(condition)",
-                arguments: arguments) ?? 0
+            return try db.count(
+                "SELECT count(*) FROM trueup_entitlements AS e WHERE \(condition)", arguments)
         }
         guard held < all else { return }
         try await addCompanyEntitlements(of: apps, company)

@@ -154,12 +154,11 @@ struct EntitlementBook {
                 $0.bundleID == known.key.bundleID && $0.environment == known.key.environment
             }.compactMap(\.signedDate) + [known.signedDate].compactMap(\.self)
         guard let newest = signed.max() else {
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM trueup_entitlements WHERE bundle_id = ? AND environment = ?
-                        AND customer_id = ? AND entitlement = ?
-                    """
-            ).execute(arguments: known.key.arguments)
+            try db.executeCached(
+                """
+                DELETE FROM trueup_entitlements WHERE bundle_id = ? AND environment = ?
+                    AND customer_id = ? AND entitlement = ?
+                """, known.key.arguments)
             return nil
         }
         var ended = known
@@ -186,20 +185,19 @@ struct EntitlementBook {
     }
 
     private func write(_ entitlement: StoredEntitlement, over known: StoredEntitlement?) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_entitlements VALUES (
-                    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                    ifnull((SELECT max(run_seq) FROM trueup_runs), 0))
-                ON CONFLICT DO UPDATE SET expires_date = excluded.expires_date,
-                    grace_period_expires_date = excluded.grace_period_expires_date,
-                    original_transaction_id = excluded.original_transaction_id,
-                    product_id = excluded.product_id, will_renew = excluded.will_renew,
-                    signed_date = excluded.signed_date, ownership = excluded.ownership,
-                    changed_in = excluded.changed_in
-                """
-        ).execute(
-            arguments: entitlement.key.arguments + [
+        try db.executeCached(
+            """
+            INSERT INTO trueup_entitlements VALUES (
+                ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                ifnull((SELECT max(run_seq) FROM trueup_runs), 0))
+            ON CONFLICT DO UPDATE SET expires_date = excluded.expires_date,
+                grace_period_expires_date = excluded.grace_period_expires_date,
+                original_transaction_id = excluded.original_transaction_id,
+                product_id = excluded.product_id, will_renew = excluded.will_renew,
+                signed_date = excluded.signed_date, ownership = excluded.ownership,
+                changed_in = excluded.changed_in
+            """,
+            entitlement.key.arguments + [
                 entitlement.expiresDate?.unixMilliseconds,
                 entitlement.gracePeriodExpiresDate?.unixMilliseconds,
                 entitlement.originalTransactionID, entitlement.productID, entitlement.willRenew,
@@ -231,15 +229,14 @@ private struct CustomerRows {
             _ add: (inout CustomerRows, Row) -> Void
         ) throws {
             let alias = table.suffix(1)
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: """
-                        SELECT \(columns), j.key FROM json_each(?) AS j
-                        CROSS JOIN \(table) INDEXED BY \(index) ON \(alias).customer_id = j.value
-                        """), arguments: [list])
-            while let row = try rows.next() {
+            try db.forEachRow(
+                cached: """
+                    SELECT \(columns), j.key FROM json_each(?) AS j
+                    CROSS JOIN \(table) INDEXED BY \(index) ON \(alias).customer_id = j.value
+                    """, [list]
+            ) { row in
                 guard let position = row.number(at: row.count - 1), position < found.count else {
-                    continue
+                    return
                 }
                 add(&found[position], row)
             }
@@ -289,14 +286,13 @@ extension EntitlementBook {
 
     /// How many customers other programs' changes are noted of.
     static func waiting(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_entitlement_notes") ?? 0
+        try db.count("SELECT count(*) FROM trueup_entitlement_notes")
     }
 
     /// How many customers there are who have rows or entitlements.
     static func customers(_ db: Database) throws -> Int {
         let all = tables.map { "SELECT customer_id FROM \($0) WHERE customer_id > ''" }
-        return try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM (\(all.joined(separator: " UNION ")))") ?? 0
+        return try db.count("SELECT count(*) FROM (\(all.joined(separator: " UNION ")))")
     }
 
     private static let tables = ["subscriptions", "purchases", "trueup_entitlements"]

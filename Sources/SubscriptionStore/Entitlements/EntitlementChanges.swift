@@ -9,16 +9,15 @@ struct EntitlementChanges {
     let db: Database
 
     func add(_ entitlement: StoredEntitlement, over known: StoredEntitlement?) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_entitlement_changes (
-                    bundle_id, environment, customer_id, entitlement, is_new, was_until,
-                    expires_date, grace_period_expires_date, original_transaction_id, product_id,
-                    will_renew, signed_date, ownership)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: entitlement.key.arguments + [
+        try db.executeCached(
+            """
+            INSERT INTO trueup_entitlement_changes (
+                bundle_id, environment, customer_id, entitlement, is_new, was_until,
+                expires_date, grace_period_expires_date, original_transaction_id, product_id,
+                will_renew, signed_date, ownership)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            entitlement.key.arguments + [
                 known == nil, known?.expiresDate?.unixMilliseconds,
                 entitlement.expiresDate?.unixMilliseconds,
                 entitlement.gracePeriodExpiresDate?.unixMilliseconds,

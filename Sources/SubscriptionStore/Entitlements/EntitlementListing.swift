@@ -84,14 +84,13 @@ extension SQLiteStore {
     ) throws {
         try stream("reading the entitlements") { db in
             let (condition, arguments) = filter.condition
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
-                    WHERE \(condition)
-                    ORDER BY e.bundle_id, e.environment, e.customer_id, e.entitlement
-                    """, arguments: arguments)
-            while let row = try rows.next() { try body(StoredEntitlement(row)) }
+            try db.forEachRow(
+                """
+                SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                WHERE \(condition)
+                ORDER BY e.bundle_id, e.environment, e.customer_id, e.entitlement
+                """, arguments
+            ) { row in try body(StoredEntitlement(row)) }
         }
     }
 

@@ -137,14 +137,13 @@ struct EvidenceErasure {
 
     /// Takes out the message of an event; one that was not delivered yet is given up with that.
     func eraseMessage(ofEntry entry: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_outbox SET body = NULL,
-                    given_up_at = CASE WHEN told_at IS NULL THEN ifnull(given_up_at, ?) END,
-                    last_error = CASE WHEN told_at IS NULL THEN 'erased before it was told' END
-                WHERE ledger_entry = ?
-                """
-        ).execute(arguments: [now.unixMilliseconds, entry])
+        try db.executeCached(
+            """
+            UPDATE trueup_outbox SET body = NULL,
+                given_up_at = CASE WHEN told_at IS NULL THEN ifnull(given_up_at, ?) END,
+                last_error = CASE WHEN told_at IS NULL THEN 'erased before it was told' END
+            WHERE ledger_entry = ?
+            """, [now.unixMilliseconds, entry])
     }
 
     /// Erases one payload, and those that it carries inside; how many there were to erase.
@@ -165,13 +164,12 @@ struct EvidenceErasure {
     }
 
     private func eraseAlone(_ digest: String, because reason: Reason) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_evidence
-                SET rest = x'', cuts = '', erased_at = ?, erased_because = ?
-                WHERE digest = ? AND erased_at IS NULL
-                """
-        ).execute(arguments: [now.unixMilliseconds, reason.rawValue, digest])
+        try db.executeCached(
+            """
+            UPDATE trueup_evidence
+            SET rest = x'', cuts = '', erased_at = ?, erased_because = ?
+            WHERE digest = ? AND erased_at IS NULL
+            """, [now.unixMilliseconds, reason.rawValue, digest])
         return db.changesCount == 1
     }
 

@@ -38,27 +38,26 @@ struct EvidenceVault {
         }
         let compact = decoded.flatMap { CompactPayload(text, $0) }
         let header = try compact.map { try headerID(of: $0.header) }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_evidence (
-                    digest, header_id, rest, cuts, app_id, received_bytes)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            digest, header, compact?.rest ?? text,
-            compact.map { $0.cuts.map(String.init).joined(separator: ",") },
-            try appID(of: app), text.count,
-        ])
+        try db.executeCached(
+            """
+            INSERT INTO trueup_evidence (
+                digest, header_id, rest, cuts, app_id, received_bytes)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            [
+                digest, header, compact?.rest ?? text,
+                compact.map { $0.cuts.map(String.init).joined(separator: ",") },
+                try appID(of: app), text.count,
+            ])
     }
 
     /// Inserts the tombstone of a payload that is not kept.
     func insertTombstone(_ digest: String, at time: Timestamp, because reason: String) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_evidence (digest, rest, cuts, erased_at, erased_because)
-                VALUES (?, x'', '', ?, ?) ON CONFLICT (digest) DO NOTHING
-                """
-        ).execute(arguments: [digest, time.unixMilliseconds, reason])
+        try db.executeCached(
+            """
+            INSERT INTO trueup_evidence (digest, rest, cuts, erased_at, erased_because)
+            VALUES (?, x'', '', ?, ?) ON CONFLICT (digest) DO NOTHING
+            """, [digest, time.unixMilliseconds, reason])
     }
 
     /// The tombstone of an erased payload; `nil` where nothing was erased.
@@ -87,9 +86,9 @@ struct EvidenceVault {
         let find = try db.cachedStatement(
             sql: "SELECT header_id FROM trueup_evidence_headers WHERE digest = ?")
         if let id = try Int64.fetchOne(find, arguments: [digest]) { return id }
-        try db.cachedStatement(
-            sql: "INSERT INTO trueup_evidence_headers (digest, segment) VALUES (?, ?)"
-        ).execute(arguments: [digest, segment])
+        try db.executeCached(
+            "INSERT INTO trueup_evidence_headers (digest, segment) VALUES (?, ?)",
+            [digest, segment])
         return db.lastInsertedRowID
     }
 
@@ -108,9 +107,9 @@ struct EvidenceVault {
         if let id = try Int64.fetchOne(find, arguments: [app.bundleID, app.environment]) {
             return id
         }
-        try db.cachedStatement(
-            sql: "INSERT INTO trueup_evidence_apps (bundle_id, environment) VALUES (?, ?)"
-        ).execute(arguments: [app.bundleID, app.environment])
+        try db.executeCached(
+            "INSERT INTO trueup_evidence_apps (bundle_id, environment) VALUES (?, ?)",
+            [app.bundleID, app.environment])
         return db.lastInsertedRowID
     }
 

@@ -144,9 +144,8 @@ extension SQLiteStore {
     private func outdated(_ table: StagedTable, _ db: Database) throws -> OutdatedLines {
         var lines = OutdatedLines()
         guard let query = table.outdated else { return lines }
-        let rows = try Row.fetchCursor(db, sql: query)
-        while let row = try rows.next() {
-            guard let signed = row.time(at: 1), let newest = row.time(at: 2) else { continue }
+        try db.forEachRow(query) { row in
+            guard let signed = row.time(at: 1), let newest = row.time(at: 2) else { return }
             let line = OutdatedStatement(
                 originalTransactionID: row.requiredText(at: 0), signed: signed, newest: newest)
             if row.integer(at: 3) == 1 {
@@ -237,8 +236,7 @@ extension SQLiteStore {
         _ part: StagedTable.Part, of table: StagedTable, _ db: Database
     ) throws -> Int? {
         guard try !isHeld(part, of: table, db) else { return nil }
-        try db.cachedStatement(sql: table.insertPart(afterAKey: part.after != nil))
-            .execute(arguments: part.arguments)
+        try db.executeCached(table.insertPart(afterAKey: part.after != nil), part.arguments)
         return db.changesCount
     }
 
@@ -249,9 +247,8 @@ extension SQLiteStore {
         of table: StagedTable, after last: inout StatementArguments?, on loading: DatabaseQueue
     ) throws -> Int {
         let (taken, key) = try loading.writeWithoutTransaction { [last] db in
-            try db.cachedStatement(sql: "DELETE FROM \(StagedTable.staging)").execute()
-            try db.cachedStatement(sql: table.takeNext(afterAKey: last != nil))
-                .execute(arguments: last ?? [])
+            try db.executeCached("DELETE FROM \(StagedTable.staging)")
+            try db.executeCached(table.takeNext(afterAKey: last != nil), last ?? [])
             let taken = db.changesCount
             guard taken > 0 else { return (0, last) }
             let row = try Row.fetchOne(db.cachedStatement(sql: table.lastKey))
@@ -274,14 +271,14 @@ extension SQLiteStore {
                 counts.updated += try Int.fetchOne(db.cachedStatement(sql: updates)) ?? 0
             }
             // Before the rows themselves, while it shows which of the lines are older.
-            for write in writes { try db.cachedStatement(sql: write).execute() }
-            for note in table.notesOfOwners { try db.cachedStatement(sql: note).execute() }
-            if let update = table.update { try db.cachedStatement(sql: update).execute() }
+            for write in writes { try db.executeCached(write) }
+            for note in table.notesOfOwners { try db.executeCached(note) }
+            if let update = table.update { try db.executeCached(update) }
         } else if let update = table.update {
-            try db.cachedStatement(sql: update).execute()
+            try db.executeCached(update)
             counts.updated += db.changesCount
         }
-        try db.cachedStatement(sql: table.insert).execute()
+        try db.executeCached(table.insert)
         counts.inserted += db.changesCount
         return counts
     }
@@ -291,11 +288,11 @@ extension SQLiteStore {
         _ table: StagedTable, counted before: LoadCounts, _ db: Database
     ) throws -> LoadCounts {
         var counts = before
-        counts.skippedAsOlder += try Int.fetchOne(db, sql: table.countOlder) ?? 0
+        counts.skippedAsOlder += try db.count(table.countOlder)
         if let updates = table.countUpdates {
-            counts.updated += try Int.fetchOne(db, sql: updates) ?? 0
+            counts.updated += try db.count(updates)
         }
-        counts.inserted += try Int.fetchOne(db, sql: table.countInserts) ?? 0
+        counts.inserted += try db.count(table.countInserts)
         return counts
     }
 }
@@ -398,24 +395,22 @@ extension SQLiteStore {
         let now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
         let isPart = "s.notification_uuid > ? AND s.notification_uuid <= ?"
         var counts = before
-        try db.cachedStatement(
-            sql: """
-                UPDATE main.trueup_notifications AS t
-                SET received_at = ifnull(s.received_at, \(now))
-                FROM temp.trueup_staged AS s
-                WHERE \(isPart) AND \(Self.learnsTime)
-                """
-        ).execute(arguments: [last, next])
+        try db.executeCached(
+            """
+            UPDATE main.trueup_notifications AS t
+            SET received_at = ifnull(s.received_at, \(now))
+            FROM temp.trueup_staged AS s
+            WHERE \(isPart) AND \(Self.learnsTime)
+            """, [last, next])
         counts.updated += db.changesCount
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO main.trueup_notifications (
-                    notification_uuid, bundle_id, environment, received_at)
-                SELECT notification_uuid, ?, ?, ifnull(received_at, \(now))
-                FROM temp.trueup_staged AS s WHERE \(isPart) AND \(Self.isNew)
-                ORDER BY notification_uuid
-                """
-        ).execute(arguments: [app?.bundleID, app?.environment.rawValue, last, next])
+        try db.executeCached(
+            """
+            INSERT INTO main.trueup_notifications (
+                notification_uuid, bundle_id, environment, received_at)
+            SELECT notification_uuid, ?, ?, ifnull(received_at, \(now))
+            FROM temp.trueup_staged AS s WHERE \(isPart) AND \(Self.isNew)
+            ORDER BY notification_uuid
+            """, [app?.bundleID, app?.environment.rawValue, last, next])
         counts.inserted += db.changesCount
         return counts
     }
@@ -424,15 +419,13 @@ extension SQLiteStore {
     private func compareNotifications(lines: Int, _ db: Database) throws -> LoadCounts {
         var counts = LoadCounts()
         counts.updated =
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM temp.trueup_staged AS s
-                    CROSS JOIN main.trueup_notifications AS t WHERE \(Self.learnsTime)
-                    """) ?? 0
+            try db.count(
+                """
+                SELECT count(*) FROM temp.trueup_staged AS s
+                CROSS JOIN main.trueup_notifications AS t WHERE \(Self.learnsTime)
+                """)
         counts.inserted =
-            try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM temp.trueup_staged AS s WHERE \(Self.isNew)") ?? 0
+            try db.count("SELECT count(*) FROM temp.trueup_staged AS s WHERE \(Self.isNew)")
         counts.unchanged = lines - counts.updated - counts.inserted
         return counts
     }
@@ -480,8 +473,7 @@ extension SQLiteStore {
                     if outcomeOfRow == .accepted {
                         outcome = .accepted
                     } else {
-                        try stage.db.cachedStatement(sql: completion).execute(
-                            arguments: Self.completion(row, given))
+                        try stage.db.executeCached(completion, Self.completion(row, given))
                         guard stage.db.changesCount > 0 else { return .duplicateKey }
                     }
                 }

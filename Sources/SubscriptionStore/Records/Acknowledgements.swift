@@ -91,12 +91,11 @@ struct Acknowledgements {
     /// Fixes which of a run's findings were acknowledged, and by which decision.
     func mark(run: RunReference, at now: Timestamp) throws {
         for standing in try standing(inPass: run.passID, at: now) {
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_run_findings SET state = 'acknowledged', decision = ?
-                    WHERE run_seq = ? AND finding_seq = ? AND state IN ('new', 'open', 'recurring')
-                    """
-            ).execute(arguments: [standing.decision, run.sequence, standing.findingSequence])
+            try db.executeCached(
+                """
+                UPDATE trueup_run_findings SET state = 'acknowledged', decision = ?
+                WHERE run_seq = ? AND finding_seq = ? AND state IN ('new', 'open', 'recurring')
+                """, [standing.decision, run.sequence, standing.findingSequence])
         }
     }
 

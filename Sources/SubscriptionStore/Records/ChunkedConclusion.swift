@@ -141,48 +141,40 @@ struct ChunkedConclusion: Sendable {
         return try next.next().map(StoredKey.init)
     }
 
-    private static func keysAgree(_ left: String, _ right: String) -> String {
-        ["bundle_id", "environment", "original_transaction_id"]
-            .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
-    }
-
     /// Rows checked undecided, and accounts that Apple did not find, as the report lists them; and
     /// rows in flight, of which it has the number only.
     private func listUndecided(_ start: StoredKey, _ count: Int, _ db: Database) throws {
         let (rows, arguments) = chunk(of: ofPass("trueup_pass_rows"), start, count, as: "p")
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_run_undecided
-                SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
-                    p.reason
-                FROM \(rows)
-                LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
-                WHERE p.verdict = \(VerdictCode.undecided.rawValue)
-                """
-        ).execute(arguments: [run.sequence] + arguments)
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_run_in_flight
-                SELECT ?, p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
-                WHERE p.verdict = \(VerdictCode.excluded.rawValue)
-                    AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
-                """
-        ).execute(arguments: [run.sequence] + arguments)
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_run_not_found
-                SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
-                    a.first_day, a.last_day, a.distinct_days,
-                    CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
-                    CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
-                    (SELECT l.evidence FROM trueup_ledger AS l WHERE \(Self.keysAgree("l", "p"))
-                        ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
-                FROM \(rows)
-                CROSS JOIN trueup_absences AS a ON \(Self.keysAgree("a", "p"))
-                LEFT JOIN subscriptions AS s ON \(Self.keysAgree("s", "p"))
-                WHERE p.is_absent = 1
-                """
-        ).execute(arguments: [run.sequence] + arguments)
+        try db.executeCached(
+            """
+            INSERT OR REPLACE INTO trueup_run_undecided
+            SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
+                p.reason
+            FROM \(rows)
+            LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
+            WHERE p.verdict = \(VerdictCode.undecided.rawValue)
+            """, [run.sequence] + arguments)
+        try db.executeCached(
+            """
+            INSERT OR REPLACE INTO trueup_run_in_flight
+            SELECT ?, p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
+            WHERE p.verdict = \(VerdictCode.excluded.rawValue)
+                AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
+            """, [run.sequence] + arguments)
+        try db.executeCached(
+            """
+            INSERT OR REPLACE INTO trueup_run_not_found
+            SELECT ?, p.bundle_id, p.environment, p.original_transaction_id, s.customer_id,
+                a.first_day, a.last_day, a.distinct_days,
+                CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
+                CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
+                (SELECT l.evidence FROM trueup_ledger AS l WHERE \(SubscriptionKey.agree("l", "p"))
+                    ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
+            FROM \(rows)
+            CROSS JOIN trueup_absences AS a ON \(SubscriptionKey.agree("a", "p"))
+            LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
+            WHERE p.is_absent = 1
+            """, [run.sequence] + arguments)
     }
 
     /// SQL for the reason why an unreached row is undecided, by its app.
@@ -206,20 +198,19 @@ struct ChunkedConclusion: Sendable {
         let isTable = through.table == "subscriptions"
         let (rows, arguments) = chunk(of: through, start, count, as: isTable ? "s" : "q")
         let reason = reasonOfUnreached
-        let join = "CROSS JOIN subscriptions AS s ON \(Self.keysAgree("s", "q"))"
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_run_undecided
-                SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
-                    \(reason.sql)
-                FROM \(rows) \(isTable ? "" : join)
-                WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
-                    \(through.table == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
-                    AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                        WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
-                """
-        ).execute(
-            arguments: [run.sequence] + reason.arguments + arguments + [
+        let join = "CROSS JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "q"))"
+        try db.executeCached(
+            """
+            INSERT OR REPLACE INTO trueup_run_undecided
+            SELECT ?, s.bundle_id, s.environment, s.original_transaction_id, s.customer_id,
+                \(reason.sql)
+            FROM \(rows) \(isTable ? "" : join)
+            WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
+                \(through.table == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
+                AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
+                    WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
+            """,
+            [run.sequence] + reason.arguments + arguments + [
                 run.passID, run.passID, TextList.encode(header.filters),
             ])
     }
@@ -228,26 +219,25 @@ struct ChunkedConclusion: Sendable {
     /// unwritten or undecided: otherwise the next run would miss it.
     private func promoteRevisions(_ start: StoredKey, _ count: Int, _ db: Database) throws {
         let (rows, arguments) = chunk(of: ofPass("trueup_pass_revisions"), start, count, as: "r")
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_history_revisions
-                SELECT r.bundle_id, r.environment, r.original_transaction_id, r.revision,
-                    r.periods, r.periods_sha256
-                FROM \(rows)
-                WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-                        WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
-                            AND c.superseded_by IS NULL AND c.fate <> 'applied')
-                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
-                        WHERE p.pass_id = r.pass_id AND \(Self.keysAgree("p", "r"))
-                            AND p.verdict = \(VerdictCode.undecided.rawValue))
-                """
-        ).execute(arguments: arguments)
+        try db.executeCached(
+            """
+            INSERT OR REPLACE INTO trueup_history_revisions
+            SELECT r.bundle_id, r.environment, r.original_transaction_id, r.revision,
+                r.periods, r.periods_sha256
+            FROM \(rows)
+            WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                    WHERE c.pass_id = r.pass_id AND \(SubscriptionKey.agree("c", "r"))
+                        AND c.superseded_by IS NULL AND c.fate <> 'applied')
+                AND NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p
+                    WHERE p.pass_id = r.pass_id AND \(SubscriptionKey.agree("p", "r"))
+                        AND p.verdict = \(VerdictCode.undecided.rawValue))
+            """, arguments)
         let written = try Row.fetchAll(
             db,
             sql: """
                 SELECT r.bundle_id, r.environment, r.original_transaction_id FROM \(rows)
                 WHERE EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-                    WHERE c.pass_id = r.pass_id AND \(Self.keysAgree("c", "r"))
+                    WHERE c.pass_id = r.pass_id AND \(SubscriptionKey.agree("c", "r"))
                         AND c.target IN ('period', 'update_period') AND c.fate = 'applied')
                 """,
             arguments: arguments)
@@ -276,31 +266,30 @@ struct RunFindings: Sendable {
     /// the next chunk begins.
     func report(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_run_findings (
-                    run_seq, finding_seq, state, action, first_seen)
-                SELECT ?, f.finding_seq,
-                    CASE WHEN c.fate = 'applied'
-                            OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
-                        -- Fixed by a correction, or by the company.
-                        WHEN h.corrected_by IS NOT NULL OR h.state = 'resolved' THEN 'recurring'
-                        WHEN h.finding_id IS NOT NULL AND NOT \(UnpublishedFindings.wasUnpublished) THEN 'open'
-                        ELSE 'new' END,
-                    CASE WHEN c.fate IS NULL THEN f.action
-                        WHEN c.fate = 'applied' AND c.target IN ('update', 'update_purchase')
-                            THEN 'corrected'
-                        WHEN c.fate = 'applied' THEN 'inserted'
-                        WHEN c.fate = 'planned' THEN 'planned' ELSE 'refused' END,
-                    ifnull(h.first_seen, ?)
-                FROM trueup_pass_findings AS f
-                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
-                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
-                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
-                    AND f.superseded_by IS NULL
-                """
-        ).execute(
-            arguments: [
+        try db.executeCached(
+            """
+            INSERT OR REPLACE INTO trueup_run_findings (
+                run_seq, finding_seq, state, action, first_seen)
+            SELECT ?, f.finding_seq,
+                CASE WHEN c.fate = 'applied'
+                        OR f.action IN ('corrected', 'inserted', 'recovered') THEN 'corrected'
+                    -- Fixed by a correction, or by the company.
+                    WHEN h.corrected_by IS NOT NULL OR h.state = 'resolved' THEN 'recurring'
+                    WHEN h.finding_id IS NOT NULL AND NOT \(UnpublishedFindings.wasUnpublished) THEN 'open'
+                    ELSE 'new' END,
+                CASE WHEN c.fate IS NULL THEN f.action
+                    WHEN c.fate = 'applied' AND c.target IN ('update', 'update_purchase')
+                        THEN 'corrected'
+                    WHEN c.fate = 'applied' THEN 'inserted'
+                    WHEN c.fate = 'planned' THEN 'planned' ELSE 'refused' END,
+                ifnull(h.first_seen, ?)
+            FROM trueup_pass_findings AS f
+            LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+            LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+            WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
+                AND f.superseded_by IS NULL
+            """,
+            [
                 run.sequence, started.unixMilliseconds, first, next ?? Int64.max, run.passID,
             ])
         try listCarriedNotFound(from: first, to: next ?? Int64.max, db)
@@ -310,30 +299,26 @@ struct RunFindings: Sendable {
     /// Accounts that an earlier run did not find and that no one asked about in this checkpoint:
     /// each such finding is in `not_found.csv` as well.
     private func listCarriedNotFound(from first: Int64, to end: Int64, _ db: Database) throws {
-        let isItsKey = ["bundle_id", "environment", "original_transaction_id"]
-        func isOf(_ table: String) -> String {
-            isItsKey.map { "\(table).\($0) = f.\($0)" }.joined(separator: " AND ")
-        }
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_run_not_found
-                SELECT ?, f.bundle_id, f.environment, f.original_transaction_id, s.customer_id,
-                    ifnull(a.first_day, \(Self.dayFirstSeen)),
-                    ifnull(a.last_day, \(Self.dayFirstSeen)), ifnull(a.distinct_days, 1),
-                    CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
-                    CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
-                    (SELECT l.evidence FROM trueup_ledger AS l WHERE \(isOf("l"))
-                        ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
-                FROM trueup_pass_findings AS f
-                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
-                LEFT JOIN trueup_absences AS a ON \(isOf("a"))
-                LEFT JOIN subscriptions AS s ON \(isOf("s"))
-                WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
-                    AND f.superseded_by IS NULL AND f.is_carried <> 0
-                    AND f.kind = '\(FindingKind.notFound.rawValue)'
-                """
-        ).execute(
-            arguments: [
+        func isOf(_ table: String) -> String { SubscriptionKey.agree(table, "f") }
+        try db.executeCached(
+            """
+            INSERT OR IGNORE INTO trueup_run_not_found
+            SELECT ?, f.bundle_id, f.environment, f.original_transaction_id, s.customer_id,
+                ifnull(a.first_day, \(Self.dayFirstSeen)),
+                ifnull(a.last_day, \(Self.dayFirstSeen)), ifnull(a.distinct_days, 1),
+                CASE WHEN typeof(s.status) = 'integer' THEN s.status END,
+                CASE WHEN typeof(s.signed_date) = 'integer' THEN s.signed_date END,
+                (SELECT l.evidence FROM trueup_ledger AS l WHERE \(isOf("l"))
+                    ORDER BY l.apple_signed_date DESC, l.entry DESC LIMIT 1)
+            FROM trueup_pass_findings AS f
+            LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+            LEFT JOIN trueup_absences AS a ON \(isOf("a"))
+            LEFT JOIN subscriptions AS s ON \(isOf("s"))
+            WHERE f.finding_seq >= ? AND f.finding_seq < ? AND \(chunks.isOfPass("f"))
+                AND f.superseded_by IS NULL AND f.is_carried <> 0
+                AND f.kind = '\(FindingKind.notFound.rawValue)'
+            """,
+            [
                 run.sequence, started.unixMilliseconds, started.unixMilliseconds, first, end,
                 run.passID,
             ])

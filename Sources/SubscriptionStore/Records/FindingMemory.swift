@@ -111,26 +111,24 @@ struct FindingMemory: Sendable {
         from first: String, to end: String, _ db: Database
     ) throws -> [(RememberedFinding?, [FindingLife.Listed])] {
         var listed: [(remembered: RememberedFinding?, found: [FindingLife.Listed])] = []
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT f.finding_id, f.kind, f.severity, f.bundle_id, f.environment,
-                        f.original_transaction_id, r.first_seen, u.started, f.pass_id,
-                        CASE WHEN r.state = 'corrected' THEN r.run_seq END, r.state,
-                        f.is_carried = \(UnpublishedFindings.mark), \(RememberedFinding.columns)
-                    FROM trueup_runs AS u
-                    CROSS JOIN trueup_pass_findings AS f INDEXED BY trueup_pass_findings_by_finding
-                        ON f.pass_id = u.pass_id
-                    CROSS JOIN trueup_run_findings AS r
-                        ON r.run_seq = u.run_seq AND r.finding_seq = f.finding_seq
-                    LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
-                    WHERE u.run_seq = ? AND f.finding_id >= ? AND f.finding_id < ?
-                    ORDER BY f.finding_id, f.finding_seq
-                    """),
-            arguments: [sequence, first, end])
-        while let row = try rows.next() {
+        try db.forEachRow(
+            cached: """
+                SELECT f.finding_id, f.kind, f.severity, f.bundle_id, f.environment,
+                    f.original_transaction_id, r.first_seen, u.started, f.pass_id,
+                    CASE WHEN r.state = 'corrected' THEN r.run_seq END, r.state,
+                    f.is_carried = \(UnpublishedFindings.mark), \(RememberedFinding.columns)
+                FROM trueup_runs AS u
+                CROSS JOIN trueup_pass_findings AS f INDEXED BY trueup_pass_findings_by_finding
+                    ON f.pass_id = u.pass_id
+                CROSS JOIN trueup_run_findings AS r
+                    ON r.run_seq = u.run_seq AND r.finding_seq = f.finding_seq
+                LEFT JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                WHERE u.run_seq = ? AND f.finding_id >= ? AND f.finding_id < ?
+                ORDER BY f.finding_id, f.finding_seq
+                """, [sequence, first, end]
+        ) { row in
             var columns = RowColumns(row)
-            guard let finding = RememberedFinding(&columns) else { continue }
+            guard let finding = RememberedFinding(&columns) else { return }
             let line = FindingLife.Listed(finding, isRepeated: columns.flag())
             if listed.last?.found[0].finding.findingID == finding.findingID {
                 listed[listed.count - 1].found.append(line)
@@ -159,16 +157,15 @@ struct FindingMemory: Sendable {
     }
 
     private func write(_ finding: RememberedFinding, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (finding_id) DO UPDATE SET
-                    severity = excluded.severity, last_seen = excluded.last_seen,
-                    last_pass_id = excluded.last_pass_id, state = excluded.state,
-                    corrected_by = excluded.corrected_by
-                """
-        ).execute(
-            arguments: [
+        try db.executeCached(
+            """
+            INSERT INTO trueup_findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (finding_id) DO UPDATE SET
+                severity = excluded.severity, last_seen = excluded.last_seen,
+                last_pass_id = excluded.last_pass_id, state = excluded.state,
+                corrected_by = excluded.corrected_by
+            """,
+            [
                 finding.findingID, finding.kind, finding.severity, finding.bundleID,
                 finding.environment,
                 finding.originalTransactionID, finding.firstSeen.unixMilliseconds,
@@ -179,17 +176,16 @@ struct FindingMemory: Sendable {
 
     /// Records that the run's job reports the findings of a chunk.
     private func noteJob(from first: String, to end: String, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_finding_jobs
-                SELECT f.finding_id, u.job FROM trueup_runs AS u
-                CROSS JOIN trueup_pass_findings AS f INDEXED BY trueup_pass_findings_by_finding
-                    ON f.pass_id = u.pass_id
-                CROSS JOIN trueup_run_findings AS r
-                    ON r.run_seq = u.run_seq AND r.finding_seq = f.finding_seq
-                WHERE u.run_seq = ? AND f.finding_id >= ? AND f.finding_id < ?
-                """
-        ).execute(arguments: [sequence, first, end])
+        try db.executeCached(
+            """
+            INSERT OR IGNORE INTO trueup_finding_jobs
+            SELECT f.finding_id, u.job FROM trueup_runs AS u
+            CROSS JOIN trueup_pass_findings AS f INDEXED BY trueup_pass_findings_by_finding
+                ON f.pass_id = u.pass_id
+            CROSS JOIN trueup_run_findings AS r
+                ON r.run_seq = u.run_seq AND r.finding_seq = f.finding_seq
+            WHERE u.run_seq = ? AND f.finding_id >= ? AND f.finding_id < ?
+            """, [sequence, first, end])
     }
 }
 
@@ -251,12 +247,12 @@ struct FindingExaminations {
     /// - Throws: What the database throws.
     func all(where condition: String, _ arguments: StatementArguments) throws -> [Item] {
         var items: [Item] = []
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: "\(Self.selection) WHERE \(condition) ORDER BY h.finding_id"),
-            arguments: [passID] + arguments)
-        while let row = try rows.next() {
+        try db.forEachRow(
+            cached: "\(Self.selection) WHERE \(condition) ORDER BY h.finding_id",
+            [passID] + arguments
+        ) { row in
             var columns = RowColumns(row)
-            guard let finding = RememberedFinding(&columns) else { continue }
+            guard let finding = RememberedFinding(&columns) else { return }
             items.append((finding, FindingExamination(&columns)))
         }
         return items

@@ -15,22 +15,21 @@ extension SQLiteStore {
     ) throws(StoreError) -> StoreOverview {
         try view("reading the overview") { db in
             var overview = StoreOverview(
-                subscriptions: try Int.fetchOne(
-                    db, sql: "SELECT count(*) FROM subscriptions") ?? 0,
-                notYetKnown: try Int.fetchOne(
-                    db, sql: "SELECT count(*) FROM subscriptions WHERE status IS NULL") ?? 0,
+                subscriptions: try db.count("SELECT count(*) FROM subscriptions"),
+                notYetKnown: try db.count(
+                    "SELECT count(*) FROM subscriptions WHERE status IS NULL"),
                 runs: try listRuns("ORDER BY run_seq DESC LIMIT ?", [limit], db),
                 lastCompletePass: try Self.lastCompletePass(db),
                 watermarks: try Self.watermarks(db),
                 openFindings: try Self.openFindings(at: now, db))
             overview.completePasses = try Self.completePasses(db)
             overview.judgedRows =
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_checks") ?? 0
+                try db.count("SELECT count(*) FROM trueup_checks")
             overview.purchases =
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM purchases") ?? 0
+                try db.count("SELECT count(*) FROM purchases")
             overview.oldestCheck = try SweepOrder.oldestCheck(db)
             let pending =
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM trueup_agenda") ?? 0
+                try db.count("SELECT count(*) FROM trueup_agenda")
             overview.checkedByStoppedRuns = try Self.checkedByStoppedRuns(db)
             overview.pending = pending - overview.checkedByStoppedRuns
             overview.outbox = try OutboxTotals(db, at: now)
@@ -43,18 +42,16 @@ extension SQLiteStore {
     /// Lines of the queue about rows that a stopped run has checked: the next run of its job
     /// continues them and asks nothing.
     private static func checkedByStoppedRuns(_ db: Database) throws -> Int {
-        try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM trueup_agenda AS a WHERE EXISTS (
-                    SELECT 1 FROM trueup_passes AS w
-                    CROSS JOIN trueup_pass_rows AS p ON p.pass_id = w.pass_id
-                        AND p.bundle_id = a.bundle_id AND p.environment = a.environment
-                        AND p.original_transaction_id = a.original_transaction_id
-                    WHERE w.state = 'open' AND w.mode = 'apply' AND w.narrowing = ''
-                        AND p.verdict IN (\(VerdictCode.match.rawValue),
-                            \(VerdictCode.discrepancy.rawValue)))
-                """) ?? 0
+        try db.count(
+            """
+            SELECT count(*) FROM trueup_agenda AS a WHERE EXISTS (
+                SELECT 1 FROM trueup_passes AS w
+                CROSS JOIN trueup_pass_rows AS p ON p.pass_id = w.pass_id
+                    AND \(SubscriptionKey.agree("p", "a"))
+                WHERE w.state = 'open' AND w.mode = 'apply' AND w.narrowing = ''
+                    AND p.verdict IN (\(VerdictCode.match.rawValue),
+                        \(VerdictCode.discrepancy.rawValue)))
+            """)
     }
 
     /// The runs that a name may mean: the one that is called so, or else all whose names begin or
@@ -178,19 +175,18 @@ extension SQLiteStore {
     /// When the newest complete pass over each app began: over all apps, or for some alone.
     private static func completePasses(_ db: Database) throws -> [AppIdentity: Timestamp] {
         var passes: [AppIdentity: Timestamp] = [:]
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT r.apps, p.narrowing, max(p.began) FROM trueup_passes AS p
-                JOIN trueup_runs AS r ON r.pass_id = p.pass_id AND r.closes_pass = 1
-                WHERE p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL
-                GROUP BY r.apps, p.narrowing
-                """)
-        while let row = try rows.next() {
+        try db.forEachRow(
+            """
+            SELECT r.apps, p.narrowing, max(p.began) FROM trueup_passes AS p
+            JOIN trueup_runs AS r ON r.pass_id = p.pass_id AND r.closes_pass = 1
+            WHERE p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL
+            GROUP BY r.apps, p.narrowing
+            """
+        ) { row in
             let filters = TextList.decode(row.requiredText(at: 1))
             guard filters.isEmpty || RunHeader.isForAppsAlone(filters),
                 let began = row.time(at: 2)
-            else { continue }
+            else { return }
             for app in AppList.decode(row.requiredText(at: 0)) {
                 passes[app] = max(began, passes[app] ?? began)
             }
@@ -200,11 +196,10 @@ extension SQLiteStore {
 
     private static func watermarks(_ db: Database) throws -> [AppIdentity: Timestamp] {
         var watermarks: [AppIdentity: Timestamp] = [:]
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT bundle_id, environment, read_through FROM trueup_watermarks")
-        while let row = try rows.next() {
+        try db.forEachRow("SELECT bundle_id, environment, read_through FROM trueup_watermarks") {
+            row in
             guard let environment = AppStoreEnvironment(rawValue: row.requiredText(at: 1)) else {
-                continue
+                return
             }
             let app = AppIdentity(bundleID: row.requiredText(at: 0), environment: environment)
             watermarks[app] = row.time(at: 2)
@@ -261,16 +256,12 @@ private struct ExplanationReader {
 
     private var key: StatementArguments { explanation.key.arguments }
 
-    private static let isOfKey = """
-        bundle_id = ? AND environment = ? AND original_transaction_id = ?
-        """
-
     mutating func read(nights limit: Int) throws {
         explanation.check = try Row.fetchOne(
             db,
             sql: """
                 SELECT \(CheckRecord.columns.joined(separator: ", ")) FROM trueup_checks
-                WHERE \(Self.isOfKey)
+                WHERE \(SubscriptionKey.isKey)
                 """, arguments: key
         ).flatMap { CheckRecord($0, at: 0) }
         explanation.pending = try pending()
@@ -278,7 +269,7 @@ private struct ExplanationReader {
             db,
             sql: """
                 SELECT first_day, last_day, distinct_days FROM trueup_absences
-                WHERE \(Self.isOfKey)
+                WHERE \(SubscriptionKey.isKey)
                 """, arguments: key
         ).map {
             AbsenceRecord(
@@ -306,7 +297,7 @@ private struct ExplanationReader {
             db,
             sql: """
                 SELECT reason, since, rests_on, attempts FROM trueup_agenda
-                WHERE \(Self.isOfKey)
+                WHERE \(SubscriptionKey.isKey)
                 """, arguments: key)
         guard let line, let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else {
             return nil
@@ -321,7 +312,7 @@ private struct ExplanationReader {
             db,
             sql: """
                 SELECT \(RememberedFinding.columns) FROM trueup_findings AS h
-                WHERE \(Self.isOfKey) ORDER BY first_seen, finding_id
+                WHERE \(SubscriptionKey.isKey) ORDER BY first_seen, finding_id
                 """, arguments: key
         ).compactMap(RememberedFinding.init)
     }
@@ -347,7 +338,7 @@ private struct ExplanationReader {
                 SELECT notification_uuid, notification_type, subtype, signed_date, received_at,
                     recovered_at, verdict, evidence, attempts
                 FROM trueup_notifications
-                WHERE \(Self.isOfKey) ORDER BY signed_date, notification_uuid
+                WHERE \(SubscriptionKey.isKey) ORDER BY signed_date, notification_uuid
                 """, arguments: key
         ).map { row in
             var stored = StoredNotification(
@@ -481,19 +472,16 @@ struct SubscriptionRuns {
             db,
             sql: """
                 SELECT reason FROM trueup_run_undecided
-                WHERE run_seq = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ?
+                WHERE run_seq = ? AND \(SubscriptionKey.isKey)
                 """, arguments: [run.sequence] + about.key.arguments)
     }
 
     private func wasInFlight(in run: Run) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM trueup_run_in_flight
-                    WHERE run_seq = ? AND bundle_id = ? AND environment = ?
-                        AND original_transaction_id = ?)
-                """, arguments: [run.sequence] + about.key.arguments) ?? false
+        try db.exists(
+            """
+            SELECT 1 FROM trueup_run_in_flight
+                WHERE run_seq = ? AND \(SubscriptionKey.isKey)
+            """, [run.sequence] + about.key.arguments)
     }
 
     /// From a checkpoint that is not closed: its rows are still there.
@@ -502,8 +490,7 @@ struct SubscriptionRuns {
             db,
             sql: """
                 SELECT verdict, reason, asked_because FROM trueup_pass_rows
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ?
+                WHERE pass_id = ? AND \(SubscriptionKey.isKey)
                 """, arguments: [run.passID] + about.key.arguments)
         guard let row, let verdict = VerdictCode(rawValue: row.integer(at: 0) ?? -1) else {
             return nil

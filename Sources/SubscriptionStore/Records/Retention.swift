@@ -198,7 +198,7 @@ extension BookkeepingCount {
         ]
         return try kinds.map { name, count, oldest in
             BookkeepingCount(
-                kind: name, rows: try Int.fetchOne(db, sql: count) ?? 0,
+                kind: name, rows: try db.count(count),
                 oldest: try Int64.fetchOne(db, sql: oldest).map(Timestamp.init(unixMilliseconds:)))
         }
     }

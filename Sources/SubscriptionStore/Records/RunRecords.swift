@@ -88,16 +88,15 @@ extension SQLiteStore {
         guard run.missesWhatItLeaves else { return 0 }
         let isWhole = run.coversEveryRow
         return try await read("counting the rows that were not reached") { db in
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
-                    WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
-                        AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                            WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
-                    """,
-                arguments: (isWhole ? StatementArguments() : [pass.passID])
-                    + [pass.passID, pass.passID, TextList.encode(run.filters)]) ?? 0
+            try db.count(
+                """
+                SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
+                WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
+                    AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
+                        WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
+                """,
+                (isWhole ? StatementArguments() : [pass.passID])
+                    + [pass.passID, pass.passID, TextList.encode(run.filters)])
         }
     }
 
@@ -107,8 +106,7 @@ extension SQLiteStore {
                 FROM trueup_pass_questions WHERE pass_id = ?
             UNION SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda
                 WHERE \(QuestionQueue.isForThisRun())) AS q
-            ON q.bundle_id = s.bundle_id AND q.environment = s.environment
-                AND q.original_transaction_id = s.original_transaction_id
+            ON \(SubscriptionKey.agree("q", "s"))
         """
 
     /// The findings of the checkpoint that count for the exit status: unresolved ones, by severity.
@@ -146,20 +144,18 @@ extension SQLiteStore {
         _ passID: Int64, _ db: Database, butFor condition: String = ""
     ) throws -> [Severity: Int] {
         var counts: [Severity: Int] = [:]
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT f.severity, count(*) FROM trueup_pass_findings AS f
-                LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
-                WHERE f.pass_id = ? AND f.superseded_by IS NULL
-                    AND f.action NOT IN ('corrected', 'inserted', 'recovered')
-                    AND ifnull(c.fate, '') <> 'applied'
-                    \(condition)
-                GROUP BY f.severity
-                """,
-            arguments: [passID])
-        while let row = try rows.next() {
-            guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { continue }
+        try db.forEachRow(
+            """
+            SELECT f.severity, count(*) FROM trueup_pass_findings AS f
+            LEFT JOIN trueup_pass_corrections AS c ON c.correction_id = f.correction_id
+            WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                AND f.action NOT IN ('corrected', 'inserted', 'recovered')
+                AND ifnull(c.fate, '') <> 'applied'
+                \(condition)
+            GROUP BY f.severity
+            """, [passID]
+        ) { row in
+            guard let severity = Severity(rawValue: row.requiredText(at: 0)) else { return }
             counts[severity] = row.number(at: 1)
         }
         return counts
@@ -363,15 +359,13 @@ extension SQLiteStore {
     /// Whether an undo of the run was killed before its report was published.
     package func awaitsReportOfUndo(ofRun runID: String) throws(StoreError) -> Bool {
         try view("looking for undos without a report") { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
-                        JOIN trueup_runs AS r ON r.run_id = a.run_id
-                        JOIN trueup_applications AS u ON u.pass_id = r.pass_id
-                        WHERE u.undo_of = ?)
-                    """,
-                arguments: [runID]) ?? false
+            try db.exists(
+                """
+                SELECT 1 FROM trueup_awaited_reports AS a
+                    JOIN trueup_runs AS r ON r.run_id = a.run_id
+                    JOIN trueup_applications AS u ON u.pass_id = r.pass_id
+                    WHERE u.undo_of = ?
+                """, [runID])
         }
     }
 }

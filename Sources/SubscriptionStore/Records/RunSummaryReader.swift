@@ -121,16 +121,14 @@ struct RunSummaryReader {
             trueup_pass_findings AS g CROSS JOIN trueup_run_findings AS q
                 ON q.run_seq = r.run_seq AND q.finding_seq = g.finding_seq
             """
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT f.currency, f.direction, f.amount FROM trueup_run_findings AS r
-                JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
-                WHERE r.run_seq = ? AND \(CountedAmount.isCounted(among: others))
-                """,
-            arguments: [sequence])
-        while let row = try rows.next() {
-            guard let direction = Direction(rawValue: row.requiredText(at: 1)) else { continue }
+        try db.forEachRow(
+            """
+            SELECT f.currency, f.direction, f.amount FROM trueup_run_findings AS r
+            JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
+            WHERE r.run_seq = ? AND \(CountedAmount.isCounted(among: others))
+            """, [sequence]
+        ) { row in
+            guard let direction = Direction(rawValue: row.requiredText(at: 1)) else { return }
             let group = Group(currency: row.requiredText(at: 0), direction: direction)
             var total =
                 totals[group]
@@ -149,19 +147,17 @@ struct RunSummaryReader {
 
     /// Rows that are only filled, periods included: their corrections resolve no finding.
     private func filled(passID: Int64) throws -> Int {
-        try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM (
-                    SELECT 1 FROM trueup_pass_corrections
-                    WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
-                        AND target IN ('update', 'update_period') AND undo_of IS NULL
-                        AND CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END
-                            IN ('planned', 'applied')
-                    GROUP BY bundle_id, environment, original_transaction_id
-                    HAVING max(kinds <> '') = 0)
-                """,
-            arguments: [sequence, passID]) ?? 0
+        try db.count(
+            """
+            SELECT count(*) FROM (
+                SELECT 1 FROM trueup_pass_corrections
+                WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
+                    AND target IN ('update', 'update_period') AND undo_of IS NULL
+                    AND CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END
+                        IN ('planned', 'applied')
+                GROUP BY bundle_id, environment, original_transaction_id
+                HAVING max(kinds <> '') = 0)
+            """, [sequence, passID])
     }
 
     /// Counted as `corrections` are: of the plan what is not written, and of the ledger what is
@@ -197,17 +193,15 @@ struct RunSummaryReader {
     /// that an earlier run of the checkpoint has reported are not.
     private func corrections(passID: Int64, runID: String) throws -> [CorrectionFate: Int] {
         var counts: [CorrectionFate: Int] = [:]
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END AS seen, count(*)
-                FROM trueup_pass_corrections
-                WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
-                GROUP BY seen
-                """,
-            arguments: [sequence, passID])
-        while let row = try rows.next() {
-            guard let fate = CorrectionFate(rawValue: row.requiredText(at: 0)) else { continue }
+        try db.forEachRow(
+            """
+            SELECT CASE WHEN fate_by <= ?1 THEN fate ELSE 'planned' END AS seen, count(*)
+            FROM trueup_pass_corrections
+            WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
+            GROUP BY seen
+            """, [sequence, passID]
+        ) { row in
+            guard let fate = CorrectionFate(rawValue: row.requiredText(at: 0)) else { return }
             counts[fate] = row.number(at: 1)
         }
         let reported = try Int.fetchOne(
@@ -218,16 +212,14 @@ struct RunSummaryReader {
     }
 
     private func reportedBefore(passID: Int64, runID: String) throws -> Int {
-        try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM trueup_runs AS r
-                JOIN trueup_ledger AS l ON l.run_id = r.run_id
-                WHERE r.pass_id = ? AND r.run_seq < ? AND NOT EXISTS (
-                    SELECT 1 FROM trueup_reported_ranges AS s
-                    WHERE s.run_id = ? AND l.entry BETWEEN s.first_entry AND s.last_entry)
-                """,
-            arguments: [passID, sequence, runID]) ?? 0
+        try db.count(
+            """
+            SELECT count(*) FROM trueup_runs AS r
+            JOIN trueup_ledger AS l ON l.run_id = r.run_id
+            WHERE r.pass_id = ? AND r.run_seq < ? AND NOT EXISTS (
+                SELECT 1 FROM trueup_reported_ranges AS s
+                WHERE s.run_id = ? AND l.entry BETWEEN s.first_entry AND s.last_entry)
+            """, [passID, sequence, runID])
     }
 }
 

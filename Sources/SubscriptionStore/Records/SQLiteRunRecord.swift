@@ -38,9 +38,7 @@ package struct SQLiteRunRecord: Sendable {
             + ", ifnull(f.transaction_id, ''), r.run_seq = ?2"
         var before: ReportedFinding?
         try store.stream("comparing the findings of \(earlier.runID) and \(runID)") { db in
-            let rows = try Row.fetchCursor(
-                db, sql: sql, arguments: [earlier.sequence, sequence])
-            while let row = try rows.next() {
+            try db.forEachRow(sql, [earlier.sequence, sequence]) { row in
                 var columns = RowColumns(row)
                 var found = try Self.finding(&columns, ofRun: runID)
                 let isEarlier = columns.integer() == earlier.sequence
@@ -113,16 +111,14 @@ package struct SQLiteRunRecord: Sendable {
             """
         return try store.stream("reading corrections of \(runID)") { db in
             let vault = EvidenceVault(db: db)
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(LedgerEntry.columns) \(entries) AND NOT \(Self.isPlainNewPeriod)
-                    ORDER BY l.entry
-                    """,
-                arguments: [runID])
-            while let row = try rows.next() {
+            try db.forEachRow(
+                """
+                SELECT \(LedgerEntry.columns) \(entries) AND NOT \(Self.isPlainNewPeriod)
+                ORDER BY l.entry
+                """, [runID]
+            ) { row in
                 var correction = ReportedCorrection(entry: try LedgerEntry(row))
-                guard isNeeded(correction.entry) else { continue }
+                guard isNeeded(correction.entry) else { return }
                 if correction.entry.statedStatus != nil {
                     correction.transaction = try vault.reported(correction.entry.evidence)
                     correction.renewal = try correction.entry.evidenceRenewal.flatMap {
@@ -131,9 +127,7 @@ package struct SQLiteRunRecord: Sendable {
                 }
                 try body(correction)
             }
-            return try Int.fetchOne(
-                db, sql: "SELECT count(*) \(entries) AND \(Self.isPlainNewPeriod)",
-                arguments: [runID]) ?? 0
+            return try db.count("SELECT count(*) \(entries) AND \(Self.isPlainNewPeriod)", [runID])
         }
     }
 
@@ -246,8 +240,7 @@ package struct SQLiteRunRecord: Sendable {
         _ body: (inout RowColumns) throws -> Void
     ) throws {
         try store.stream("reading \(what) of \(runID)") { db in
-            let rows = try Row.fetchCursor(db, sql: sql, arguments: arguments)
-            while let row = try rows.next() {
+            try db.forEachRow(sql, arguments) { row in
                 var columns = RowColumns(row)
                 try body(&columns)
             }
@@ -344,16 +337,14 @@ struct ReportedEntries {
 
     /// Notes that the report of a run shows an entry, the next one behind those noted before.
     func noteShown(_ entry: Int64, byRun runID: String) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_reported_ranges SET last_entry = ?2
-                WHERE run_id = ?1 AND last_entry = ?2 - 1
-                """
-        ).execute(arguments: [runID, entry])
+        try db.executeCached(
+            """
+            UPDATE trueup_reported_ranges SET last_entry = ?2
+            WHERE run_id = ?1 AND last_entry = ?2 - 1
+            """, [runID, entry])
         guard db.changesCount == 0 else { return }
-        try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO trueup_reported_ranges VALUES (?1, ?2, ?2)"
-        ).execute(arguments: [runID, entry])
+        try db.executeCached(
+            "INSERT OR IGNORE INTO trueup_reported_ranges VALUES (?1, ?2, ?2)", [runID, entry])
     }
 
     /// Assigns one entry to this run alone, and removes it from a run that had it alone.
@@ -442,22 +433,20 @@ extension SQLiteRunRecord {
         since first: Timestamp, _ body: (EarlierRun) throws -> Void
     ) throws {
         try store.stream("reading the runs before \(runID)") { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT e.run_id, e.started, CASE WHEN e.ended IS NULL THEN NULL
-                            ELSE e.exit_status END,
-                        e.narrowing, e.coverage, e.found, e.run_seq, e.measures, r.narrowing
-                    FROM trueup_runs AS e
-                    JOIN trueup_runs AS r ON r.job = e.job AND r.mode = e.mode
-                    WHERE r.run_seq = ?1 AND e.run_seq < ?1 AND e.started >= ?2
-                        AND e.started < r.started
-                        AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
-                            WHERE a.pass_id = e.pass_id)
-                    ORDER BY e.run_seq
-                    """,
-                arguments: [sequence, first.unixMilliseconds])
-            while let row = try rows.next() {
+            try db.forEachRow(
+                """
+                SELECT e.run_id, e.started, CASE WHEN e.ended IS NULL THEN NULL
+                        ELSE e.exit_status END,
+                    e.narrowing, e.coverage, e.found, e.run_seq, e.measures, r.narrowing
+                FROM trueup_runs AS e
+                JOIN trueup_runs AS r ON r.job = e.job AND r.mode = e.mode
+                WHERE r.run_seq = ?1 AND e.run_seq < ?1 AND e.started >= ?2
+                    AND e.started < r.started
+                    AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
+                        WHERE a.pass_id = e.pass_id)
+                ORDER BY e.run_seq
+                """, [sequence, first.unixMilliseconds]
+            ) { row in
                 let calls = try RunSummaryReader.calls(of: row.integer(at: 6) ?? 0, db)
                 var run =
                     EarlierRun(

@@ -16,10 +16,7 @@ struct TableTieOut {
         """
     }
 
-    private static func isRow(_ table: String) -> String {
-        ["bundle_id", "environment", "original_transaction_id"]
-            .map { "\(table).\($0) = s.\($0)" }.joined(separator: " AND ")
-    }
+    private static func isRow(_ table: String) -> String { SubscriptionKey.agree(table, "s") }
 
     /// - Parameter inScope: The rows with a verdict.
     /// - Returns: Numbers of one moment.
@@ -68,12 +65,12 @@ struct PurchaseTieOut {
 
     /// Notes the verdict about a purchase; a later one of the checkpoint takes its place.
     static func note(_ purchase: JudgedPurchase, in run: RunReference, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO trueup_pass_purchases VALUES (?, ?, ?, ?, ?)"
-        ).execute(arguments: [
-            run.passID, purchase.key.bundleID, purchase.key.environment,
-            purchase.key.transactionID, purchase.verdict.rawValue,
-        ])
+        try db.executeCached(
+            "INSERT OR REPLACE INTO trueup_pass_purchases VALUES (?, ?, ?, ?, ?)",
+            [
+                run.passID, purchase.key.bundleID, purchase.key.environment,
+                purchase.key.transactionID, purchase.verdict.rawValue,
+            ])
     }
 
     /// A purchase that was corrected differed, whatever a later answer of the checkpoint showed.
@@ -152,9 +149,7 @@ extension PlanCount {
         let isWhole = filters.isEmpty || RunHeader.isForAppsAlone(filters)
         plan.purchases =
             isWhole
-            ? try Int.fetchOne(db, sql: "SELECT count(*) FROM purchases") ?? 0
-            : try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM trueup_pass_purchases WHERE pass_id = ?",
-                arguments: [passID]) ?? 0
+            ? try db.count("SELECT count(*) FROM purchases")
+            : try db.count("SELECT count(*) FROM trueup_pass_purchases WHERE pass_id = ?", [passID])
     }
 }

@@ -80,16 +80,15 @@ struct UnownedLines {
         var counts: [String: Int] = [:]
         for reason in UnownedPurchase.Reason.allCases { counts[reason.rawValue] = 0 }
         guard !apps.isEmpty else { return counts }
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT reason, count(*) FROM (
-                    SELECT DISTINCT reason, listed_by, bundle_id, environment, key_id
-                    FROM trueup_unowned
-                    WHERE until_run IS NULL AND (bundle_id, environment) IN (VALUES \(apps.marks)))
-                GROUP BY reason
-                """, arguments: apps.arguments)
-        while let row = try rows.next() { counts[row.requiredText(at: 0)] = row.number(at: 1) }
+        try db.forEachRow(
+            """
+            SELECT reason, count(*) FROM (
+                SELECT DISTINCT reason, listed_by, bundle_id, environment, key_id
+                FROM trueup_unowned
+                WHERE until_run IS NULL AND (bundle_id, environment) IN (VALUES \(apps.marks)))
+            GROUP BY reason
+            """, apps.arguments
+        ) { row in counts[row.requiredText(at: 0)] = row.number(at: 1) }
         return counts
     }
 
@@ -98,16 +97,15 @@ struct UnownedLines {
         of apps: [AppIdentity], in sequence: Int64, _ body: (UnownedPurchase) throws -> Void
     ) throws {
         guard !apps.isEmpty else { return }
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(Self.columns) FROM trueup_unowned AS u
-                WHERE u.since_run <= ? AND ifnull(u.until_run > ?, 1)
-                    AND (u.bundle_id, u.environment) IN (VALUES \(apps.marks))
-                ORDER BY u.bundle_id, u.environment, u.original_transaction_id,
-                    ifnull(u.transaction_id, ''), u.reason, u.because, u.speaks_for
-                """, arguments: [sequence, sequence] + apps.arguments)
-        while let row = try rows.next() { try body(Self.purchase(row, at: 0)) }
+        try db.forEachRow(
+            """
+            SELECT \(Self.columns) FROM trueup_unowned AS u
+            WHERE u.since_run <= ? AND ifnull(u.until_run > ?, 1)
+                AND (u.bundle_id, u.environment) IN (VALUES \(apps.marks))
+            ORDER BY u.bundle_id, u.environment, u.original_transaction_id,
+                ifnull(u.transaction_id, ''), u.reason, u.because, u.speaks_for
+            """, [sequence, sequence] + apps.arguments
+        ) { row in try body(Self.purchase(row, at: 0)) }
     }
 
     private static func purchase(_ row: Row, at index: Int) -> UnownedPurchase {

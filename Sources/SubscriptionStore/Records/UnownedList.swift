@@ -15,6 +15,21 @@ struct UnownedList: Sendable {
 
         /// Where its first chunk begins.
         var start: Place { self == .findings ? .finding(0) : .key(.first) }
+
+        /// The column by which rows of a company's table are told apart.
+        fileprivate var id: String {
+            self == .purchases ? "transaction_id" : "original_transaction_id"
+        }
+
+        /// The rows `s` of a company's table to select from.
+        fileprivate var rows: String {
+            guard self == .subscriptions else { return "\(rawValue) AS s" }
+            return "subscriptions AS s LEFT JOIN trueup_checks AS c ON "
+                + SubscriptionKey.agree("c", "s")
+        }
+
+        /// The digest of the Apple Account of these rows.
+        fileprivate var account: String { self == .subscriptions ? "c.account" : "NULL" }
     }
 
     /// Where a chunk of a source begins: findings are read by their numbers, rows by their keys.
@@ -160,34 +175,17 @@ struct UnownedList: Sendable {
     private func query(
         of source: Source, from start: Place, _ use: Use
     ) -> (sql: String, arguments: StatementArguments) {
-        let check = """
-            LEFT JOIN trueup_checks AS c ON c.bundle_id = %.bundle_id
-                AND c.environment = %.environment
-                AND c.original_transaction_id = %.original_transaction_id
-            """
         switch source {
-        case .subscriptions:
-            let (condition, arguments) = Self.condition(of: source, "s", use)
+        case .subscriptions, .purchases:
+            let (condition, arguments) = Self.condition(of: source, use)
             return (
                 """
-                SELECT s.original_transaction_id, s.environment, s.bundle_id, s.product_id,
-                    s.customer_id, s.app_account_token, s.original_transaction_id, c.account
-                FROM subscriptions AS s \(check.replacing("%", with: "s"))
-                WHERE (s.bundle_id, s.environment, s.original_transaction_id) >= \(start.marks)
+                SELECT s.\(source.id), s.environment, s.bundle_id, s.product_id, s.customer_id,
+                    s.app_account_token, s.original_transaction_id, \(source.account)
+                FROM \(source.rows)
+                WHERE (s.bundle_id, s.environment, s.\(source.id)) >= \(start.marks)
                     AND \(condition)
-                ORDER BY s.bundle_id, s.environment, s.original_transaction_id LIMIT ?
-                """, start.arguments + arguments
-            )
-        case .purchases:
-            let (condition, arguments) = Self.condition(of: source, "s", use)
-            return (
-                """
-                SELECT s.transaction_id, s.environment, s.bundle_id, s.product_id, s.customer_id,
-                    s.app_account_token, s.original_transaction_id, NULL
-                FROM purchases AS s
-                WHERE (s.bundle_id, s.environment, s.transaction_id) >= \(start.marks)
-                    AND \(condition)
-                ORDER BY s.bundle_id, s.environment, s.transaction_id LIMIT ?
+                ORDER BY s.bundle_id, s.environment, s.\(source.id) LIMIT ?
                 """, start.arguments + arguments
             )
         case .findings:
@@ -211,28 +209,27 @@ struct UnownedList: Sendable {
         f.kind = '\(FindingKind.identity.rawValue)' AND f.original_transaction_id IS NOT NULL
         """
 
-    /// Whether a row of a company's table has no known owner.
+    /// Whether a row `s` of a company's table has no known owner.
     ///
     /// Apple signs no token for a family member, nor for the holder of a seat. A row that was
     /// never checked does not tell whether there is one.
     private static func condition(
-        of source: Source, _ row: String, _ use: Use
+        of source: Source, _ use: Use
     ) -> (sql: String, arguments: StatementArguments) {
         func isOf(_ apps: [AppIdentity]) -> String {
             guard !apps.isEmpty else { return "0" }
-            let marks = apps.map { _ in "(?, ?)" }.joined(separator: ", ")
-            return "(\(row).bundle_id, \(row).environment) IN (VALUES \(marks))"
+            return "(s.bundle_id, s.environment) IN (VALUES \(apps.marks))"
         }
         let states =
             source == .subscriptions
             ? """
-            AND \(row).status IS NOT NULL
-            AND ifnull(\(row).in_app_ownership_type, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
+            AND s.status IS NOT NULL
+            AND ifnull(s.in_app_ownership_type, '') NOT IN ('FAMILY_SHARED', 'ASSIGNED')
             """ : ""
         return (
             """
-            ((nullif(\(row).customer_id, '') IS NULL AND \(isOf(use.customers)))
-                OR (nullif(\(row).app_account_token, '') IS NULL AND \(isOf(use.tokens)) \(states)))
+            ((nullif(s.customer_id, '') IS NULL AND \(isOf(use.customers)))
+                OR (nullif(s.app_account_token, '') IS NULL AND \(isOf(use.tokens)) \(states)))
             """, use.customers.arguments + use.tokens.arguments
         )
     }
@@ -276,27 +273,16 @@ struct UnownedList: Sendable {
         guard !speakers.isEmpty else { return }
         for app in use.customers {
             let name = [app.bundleID, app.environment.rawValue]
-            for (table, account, join) in [
-                (
-                    "subscriptions", "c.account",
+            for source in [Source.subscriptions, .purchases] {
+                try db.forEachRow(
                     """
-                    LEFT JOIN trueup_checks AS c ON c.bundle_id = s.bundle_id
-                        AND c.environment = s.environment
-                        AND c.original_transaction_id = s.original_transaction_id
-                    """
-                ),
-                ("purchases", "NULL", ""),
-            ] {
-                let rows = try Row.fetchCursor(
-                    db,
-                    sql: """
-                        SELECT s.customer_id, s.original_transaction_id, s.app_account_token,
-                            \(account)
-                        FROM \(table) AS s \(join)
-                        WHERE s.bundle_id = ? AND s.environment = ?
-                            AND nullif(s.customer_id, '') IS NOT NULL
-                        """, arguments: StatementArguments(name))
-                while let row = try rows.next() {
+                    SELECT s.customer_id, s.original_transaction_id, s.app_account_token,
+                        \(source.account)
+                    FROM \(source.rows)
+                    WHERE s.bundle_id = ? AND s.environment = ?
+                        AND nullif(s.customer_id, '') IS NOT NULL
+                    """, StatementArguments(name)
+                ) { row in
                     let (customer, id) = (row.requiredText(at: 0), row.requiredText(at: 1))
                     if let token = row.text(at: 2), !token.isEmpty {
                         speakers.note(.token(name, token.lowercased()), of: customer, row: id)
@@ -313,32 +299,26 @@ struct UnownedList: Sendable {
     func ownedSince(
         of source: Source, after last: Int64, _ use: Use, _ db: Database
     ) throws -> [Int64] {
-        let (current, arguments): (String, StatementArguments) =
-            switch source {
-            case .findings:
-                (
-                    """
-                    SELECT 1 FROM trueup_pass_findings AS f
-                    JOIN trueup_run_findings AS r ON r.run_seq = \(run.sequence)
-                        AND r.finding_seq = f.finding_seq
-                    WHERE f.key_bundle_id = u.bundle_id AND f.key_environment = u.environment
-                        AND f.original_transaction_id = u.key_id AND \(Self.isChangedToken)
-                    """, []
-                )
-            case .subscriptions, .purchases:
-                {
-                    let id =
-                        source == .purchases ? "transaction_id" : "original_transaction_id"
-                    let (condition, arguments) = Self.condition(of: source, "s", use)
-                    return (
-                        """
-                        SELECT 1 FROM \(source.rawValue) AS s WHERE s.bundle_id = u.bundle_id
-                            AND s.environment = u.environment AND s.\(id) = u.key_id
-                            AND \(condition)
-                        """, arguments
-                    )
-                }()
-            }
+        var arguments: StatementArguments = []
+        let current: String
+        switch source {
+        case .findings:
+            current = """
+                SELECT 1 FROM trueup_pass_findings AS f
+                JOIN trueup_run_findings AS r ON r.run_seq = \(run.sequence)
+                    AND r.finding_seq = f.finding_seq
+                WHERE f.key_bundle_id = u.bundle_id AND f.key_environment = u.environment
+                    AND f.original_transaction_id = u.key_id AND \(Self.isChangedToken)
+                """
+        case .subscriptions, .purchases:
+            let condition: String
+            (condition, arguments) = Self.condition(of: source, use)
+            current = """
+                SELECT 1 FROM \(source.rawValue) AS s WHERE s.bundle_id = u.bundle_id
+                    AND s.environment = u.environment AND s.\(source.id) = u.key_id
+                    AND \(condition)
+                """
+        }
         return try Int64.fetchAll(
             db,
             sql: """

@@ -3,6 +3,41 @@ import GRDB
 import GRDBSQLite
 import Subscriptions
 
+/// Statements in the forms in which they are used most.
+extension Database {
+    /// Executes a statement that is prepared once for this connection.
+    func executeCached(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// Hands over the rows of a query, each while it is at the cursor.
+    func forEachRow(
+        _ sql: String, _ arguments: StatementArguments = [], _ body: (Row) throws -> Void
+    ) throws {
+        let rows = try Row.fetchCursor(self, sql: sql, arguments: arguments)
+        while let row = try rows.next() { try body(row) }
+    }
+
+    /// Hands over the rows of a query that is prepared once for this connection; `body` must not use
+    /// the same query.
+    func forEachRow(
+        cached sql: String, _ arguments: StatementArguments = [], _ body: (Row) throws -> Void
+    ) throws {
+        let rows = try Row.fetchCursor(cachedStatement(sql: sql), arguments: arguments)
+        while let row = try rows.next() { try body(row) }
+    }
+
+    /// The number that a query returns; 0 where it returns none.
+    func count(_ sql: String, _ arguments: StatementArguments = []) throws -> Int {
+        try Int.fetchOne(self, sql: sql, arguments: arguments) ?? 0
+    }
+
+    /// Whether a query returns any row.
+    func exists(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
+        try Bool.fetchOne(self, sql: "SELECT EXISTS (\(sql))", arguments: arguments) ?? false
+    }
+}
+
 /// Reading that never traps, whatever a column holds.
 extension Row {
     /// Text as stored; numbers are spelled out, bytes that are not text are shown by `ShownBytes`.
@@ -116,6 +151,15 @@ struct RowColumns {
 extension SubscriptionKey {
     /// The key in the order of the primary key, to bind.
     var arguments: StatementArguments { [bundleID, environment, originalTransactionID] }
+
+    /// SQL: the condition that finds the row of a key, to go with `arguments`.
+    static let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+
+    /// SQL: the condition that rows of two tables, by their names in a query, have the same key.
+    static func agree(_ left: String, _ right: String) -> String {
+        ["bundle_id", "environment", "original_transaction_id"]
+            .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
+    }
 
     /// Reads three columns in the order of the primary key.
     init(_ row: Row, at index: Int) {
