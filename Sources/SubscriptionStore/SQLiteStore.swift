@@ -19,11 +19,17 @@ package final class SQLiteStore: Sendable {
     let mirror: BooksMirror?
     /// The entitlements that each product grants; `nil` where each is its own.
     let catalogue: ProductCatalogue?
-    /// Keys whose stored bytes are not valid text, by the text that they read as (see
+    /// The stored bytes of keys that text does not carry, by what they read as (see
     /// `rows(after:limit:)`).
-    let nonUTF8Keys = NonUTF8Keys()
+    ///
+    /// There are hardly ever any; each belongs to a damaged row.
+    let nonUTF8Keys = Mutex<[SubscriptionKey: StoredKey]>([:])
     let writeBackoff = WriteBackoff()
-    let idleReader = IdleReader()
+    /// One reading connection, kept from one reading to the next.
+    ///
+    /// A new connection reads and parses the whole schema first, which for a small report costs more
+    /// than all its rows. Readings may be nested: one that finds no idle connection makes another.
+    let idleReader = Mutex<DatabaseQueue?>(nil)
     /// How many corrections the next transaction takes, where the company's rows are here.
     let correctionBatch = Mutex(BatchSize(most: StoreLimits.correctionsPerBatch))
 
@@ -42,7 +48,7 @@ package final class SQLiteStore: Sendable {
     }
 
     /// The connection that writes closes last: only it puts the log into the file.
-    deinit { try? idleReader.close() }
+    deinit { try? takeIdleReader()?.close() }
 
     /// Makes the file and its tables; brings a trueup database up to this version and restores
     /// missing parts of its schema.
@@ -56,7 +62,7 @@ package final class SQLiteStore: Sendable {
         let file = DatabaseFile(path: path)
         let check = SchemaCheck(path: path)
         guard file.exists else {
-            try NewDatabase(path: path).make()
+            try file.make()
             return []
         }
         do {
@@ -166,7 +172,7 @@ package final class SQLiteStore: Sendable {
             let store = SQLiteStore(
                 file: file, access: access, connection: connection, naming: naming,
                 company: company, mirror: mirror, catalogue: catalogue)
-            store.idleReader.giveBack(reader)
+            store.giveBack(reader)
             return store
         } catch {
             throw file.openingFailure(error, doing: "opening the database \(path)")
@@ -177,11 +183,9 @@ package final class SQLiteStore: Sendable {
     ///
     /// It closes by itself when the last reference goes.
     package func close() throws(StoreError) {
-        do {
-            try idleReader.close()
+        try StoreError.translating("closing the database") {
+            try takeIdleReader()?.close()
             try connection.close()
-        } catch {
-            throw StoreError(error, doing: "closing the database")
         }
     }
 }

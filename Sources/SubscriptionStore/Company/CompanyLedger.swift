@@ -6,6 +6,7 @@ package import Subscriptions
 /// The ledger of the books next to the one in the company's database.
 extension SQLiteStore {
     private static let entriesPerPage = 100
+    private static let readingTheEnd = "reading the ledger's end"
 
     /// Returns what the ledger next to the company's table lacks of trueup's database, with what to
     /// do; it only reads.
@@ -15,13 +16,8 @@ extension SQLiteStore {
     ///   behind it: then its loss was declared, and these books were put back to before that.
     /// - Throws: `StoreError` when one of the two cannot be read.
     package func gap(inLedgerOf company: CompanyLink) async throws(StoreError) -> String? {
-        let newest = try await read("reading the ledger's end") { db in
-            try Self.newestMapped(db)
-        }
-        guard let newest else { return nil }
-        let standing = try await blocking { () throws(StoreError) in
-            try company.database.entries(after: newest.number &- 1, limit: 1)
-        }.first
+        guard let newest = try await read(Self.readingTheEnd, Self.newestMapped) else { return nil }
+        let standing = try await entries(of: company, after: newest.number &- 1, limit: 1).first
         guard standing?.number != newest.number || standing?.digest != newest.hash,
             (standing?.number ?? 0) <= newest.number
         else { return nil }
@@ -37,20 +33,17 @@ extension SQLiteStore {
     /// - Returns: The first entry that the next run adopts; `nil` where the books have all.
     /// - Throws: `.schema` where it does not continue the books, so that no run would take it over.
     package func entryToAdopt(from company: CompanyLink) async throws(StoreError) -> Int64? {
-        let (after, head) = try await read("reading the ledger's end") { db in
+        let (after, head) = try await read(Self.readingTheEnd) { db in
             let head = try Ledger(db: db).head()
             return (try Self.newestMapped(db)?.number ?? head.number, head)
         }
-        let next = try await blocking { () throws(StoreError) in
-            try company.database.entries(after: after, limit: 1)
-        }.first
-        guard let next else { return nil }
+        guard let next = try await entries(of: company, after: after, limit: 1).first else {
+            return nil
+        }
         // What comes before it and is not there, a run takes from the reports.
         guard next.number == head.number &+ 1 else { return head.number &+ 1 }
-        do {
+        try StoreError.translating("reading the ledger next to \(company.mapping.table)") {
             try EntryAdoption.refuse(next.ledgerEntry(), behind: head, of: company.mapping)
-        } catch {
-            throw StoreError(error, doing: "reading the ledger next to \(company.mapping.table)")
         }
         return next.number
     }
@@ -67,7 +60,7 @@ extension SQLiteStore {
         from company: CompanyLink, filling shown: (Int64) -> String?
     ) async throws(StoreError) {
         if let gap = try await gap(inLedgerOf: company) { throw .schema(gap) }
-        var after = try await read("reading the ledger's end") { db in
+        var after = try await read(Self.readingTheEnd) { db in
             try Self.newestMapped(db)?.number ?? Ledger(db: db).head().number
         }
         while let first = try await entries(of: company, after: after).first {
@@ -101,10 +94,10 @@ extension SQLiteStore {
     }
 
     private func entries(
-        of company: CompanyLink, after number: Int64
+        of company: CompanyLink, after number: Int64, limit: Int = SQLiteStore.entriesPerPage
     ) async throws(StoreError) -> [CompanyLedgerEntry] {
         try await blocking { () throws(StoreError) in
-            try company.database.entries(after: number, limit: Self.entriesPerPage)
+            try company.database.entries(after: number, limit: limit)
         }
     }
 
@@ -163,10 +156,8 @@ extension SQLiteStore {
         reason: String, by actor: String, at now: Timestamp
     ) async throws(StoreError) -> ClosedRange<Int64>? {
         guard let company, try copyState() != nil else { return nil }
-        let newest = try await read("reading the ledger's end") { db in
-            try Self.newestMapped(db)
-        }
-        guard let newest, let kept = try await lastShared(with: company, before: newest.number),
+        guard let newest = try await read(Self.readingTheEnd, Self.newestMapped),
+            let kept = try await lastShared(with: company, before: newest.number),
             kept < newest.number
         else { return nil }
         try await lookAtEveryRowAgain(afterLossOf: newest.hash, at: now)
@@ -188,10 +179,7 @@ extension SQLiteStore {
             try Int64.fetchOne(db, sql: "SELECT first_entry FROM trueup_company") ?? 0
         }
         while shared < newest {
-            let position = shared
-            let page = try await blocking { () throws(StoreError) in
-                try company.database.entries(after: position, limit: Self.entriesPerPage)
-            }
+            let page = try await entries(of: company, after: shared)
             guard !page.isEmpty else { return shared }
             for entry in page {
                 guard try ledgerHash(ofEntry: entry.number) == entry.digest else { return shared }

@@ -9,8 +9,7 @@ package struct CompanyLink: Sendable {
     package let mapping: TableMapping
     /// Pauses the run while the database is over a limit; `nil` where none is set.
     package let brake: CompanyBrake?
-    let refusals = CompanyRefusals()
-    let committed = CommittedEntries()
+    let outcomes = CompanyOutcomes()
     let unread = UnreadApps()
 
     package init(
@@ -22,23 +21,18 @@ package struct CompanyLink: Sendable {
     }
 
     /// The changes that the company's database refused, in sentences for a person.
-    package var remarks: [String] { refusals.remarks + [brake?.remark].compactMap(\.self) }
+    package var remarks: [String] { outcomes.remarks + [brake?.remark].compactMap(\.self) }
 }
 
 /// The apps of the company's table whose rows the copy leaves out.
 final class UnreadApps: Sendable {
-    private struct Known {
-        /// Whose rows the copy was made of; `nil` for all.
-        var read: [AppIdentity]?
-        /// The values in their columns; `nil` until they are first needed.
-        var others: [[String?]]?
-    }
-
-    private let known = Mutex(Known())
+    /// Whose rows the copy was made of, `nil` for all; and the values that other apps have in their
+    /// columns, `nil` until they are first needed.
+    private let known = Mutex<(read: [AppIdentity]?, others: [[String?]]?)>((nil, nil))
 
     /// - Parameter apps: Whose rows the copy is made of; `nil` for all.
     func reading(_ apps: [AppIdentity]?) {
-        known.withLock { $0 = Known(read: apps) }
+        known.withLock { $0 = (apps, nil) }
     }
 
     /// The keys of rows with these original transaction ids under other apps.
@@ -64,34 +58,26 @@ final class UnreadApps: Sendable {
     }
 }
 
-/// The entries that the company's database has committed in the transaction at hand, before the
-/// books commit them.
-final class CommittedEntries: Sendable {
-    private let noted = Mutex<ClosedRange<Int64>?>(nil)
+/// What the company's database committed, and the reasons of the changes that it refused, each once.
+final class CompanyOutcomes: Sendable {
+    private let committedEntries = Mutex<ClosedRange<Int64>?>(nil)
 
+    /// The entries that it has committed in the transaction at hand, before the books commit them;
     /// `nil` until it has.
-    var range: ClosedRange<Int64>? {
-        get { noted.withLock(\.self) }
-        set { noted.withLock { $0 = newValue } }
+    var committed: ClosedRange<Int64>? {
+        get { committedEntries.withLock(\.self) }
+        set { committedEntries.withLock { $0 = newValue } }
     }
-}
 
-/// The reasons of refused changes, each once.
-final class CompanyRefusals: Sendable {
     private static let reasonsListed = 5
 
-    private struct Refused {
-        var count = 0
-        /// The first row that was refused so.
-        let first: SubscriptionKey
-    }
-
-    private let reasons = Mutex<[String: Refused]>([:])
+    /// How many corrections were refused for each reason, and the first row that was.
+    private let reasons = Mutex<[String: (count: Int, first: SubscriptionKey)]>([:])
 
     func note(_ reason: String, of key: SubscriptionKey) {
         reasons.withLock { noted in
             guard noted[reason] != nil || noted.count < Self.reasonsListed else { return }
-            noted[reason, default: Refused(first: key)].count &+= 1
+            noted[reason, default: (0, key)].count &+= 1
         }
     }
 
@@ -223,10 +209,10 @@ final class CompanyUnit {
             if correction.action == .delete { try row.forget() } else { try row.set(version) }
         case .stale: throw NotMade(fate: .stale)
         case .refused(let reason):
-            link.refusals.note(reason, of: correction.subscription)
+            link.outcomes.note(reason, of: correction.subscription)
             throw NotMade(fate: .rejected)
         case .undone(let reason):
-            link.refusals.note(reason, of: correction.subscription)
+            link.outcomes.note(reason, of: correction.subscription)
             throw Undone()
         }
     }
@@ -267,7 +253,7 @@ final class CompanyUnit {
     private func noteCommitted() {
         guard let first = appended.first?.number, let last = appended.last?.number, first <= last
         else { return }
-        link.committed.range = first...last
+        link.outcomes.committed = first...last
     }
 
     private func rollBack() {

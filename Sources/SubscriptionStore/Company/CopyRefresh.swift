@@ -143,22 +143,12 @@ struct CopyWriter {
                 """)
         // Compared while it is at the cursor, where nothing has been repaired.
         let cursor = try Row.fetchCursor(read, arguments: row.key.arguments)
-        let isHeld: Bool
-        let isSame: Bool
-        if let held = try cursor.next() {
-            isHeld = true
-            let known = Array(held.databaseValues)
+        if let held = try cursor.next().map({ Array($0.databaseValues) }) {
             for (index, field) in fields.enumerated()
-            where isReading(values[index], of: known[index], in: field) {
-                values[index] = known[index]
+            where isReading(values[index], of: held[index], in: field) {
+                values[index] = held[index]
             }
-            isSame = known == values
-        } else {
-            isHeld = false
-            isSame = false
-        }
-        guard !isSame else { return }
-        if isHeld {
+            guard held != values else { return }
             counts.changed &+= 1
             let sets = names.map { "\($0) = ?" }.joined(separator: ", ")
             try db.executeCached(
@@ -502,22 +492,18 @@ extension SQLiteStore {
         in table: MappedTable, of apps: [AppIdentity]? = nil
     ) async throws(StoreError) -> Int64? {
         try await read("counting the imported rows") { db in
-            var rows: Int64 = 0
-            for app in apps ?? [] {
-                rows &+=
-                    try Int64.fetchOne(
-                        db,
-                        sql: """
-                            SELECT count(*) FROM \(table.marks)
-                            WHERE bundle_id = ? AND environment = ?
-                            """,
-                        arguments: [app.bundleID, app.environment.rawValue]) ?? 0
+            let count = "SELECT count(*) FROM \(table.marks)"
+            guard let apps else {
+                let rows = try db.count(count)
+                return rows == 0 ? nil : Int64(rows)
             }
-            if apps == nil {
-                rows =
-                    try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(table.marks)") ?? 0
+            let rows = try apps.reduce(0) { rows, app in
+                try rows
+                    &+ db.count(
+                        count + " WHERE bundle_id = ? AND environment = ?",
+                        [app.bundleID, app.environment.rawValue])
             }
-            return rows == 0 ? nil : rows
+            return rows == 0 ? nil : Int64(rows)
         }
     }
 
@@ -527,16 +513,11 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int64 {
         var deleted: Int64 = 0
         var last: SubscriptionKey?
-        let places = (apps ?? []).map { _ in "(?, ?)" }.joined(separator: ", ")
-        let isRead = apps == nil ? "" : "AND (bundle_id, environment) IN (VALUES \(places))"
-        let ids = (apps ?? []).flatMap { [$0.bundleID, $0.environment.rawValue] }
+        let isRead =
+            apps.map { "AND (bundle_id, environment) IN (VALUES \($0.marks))" } ?? ""
         guard apps?.isEmpty != true else { return 0 }
         while true {
-            let position =
-                last
-                ?? SubscriptionKey(
-                    bundleID: "", environment: "", originalTransactionID: "")
-            let keys = try await read("looking for rows that are gone") { db in
+            let keys = try await read("looking for rows that are gone") { [last] db in
                 try Row.fetchAll(
                     db,
                     sql: """
@@ -544,7 +525,8 @@ extension SQLiteStore {
                         WHERE refresh <> ? AND (\(table.keyNames)) >= (?, ?, ?) \(isRead)
                         ORDER BY \(table.keyNames) LIMIT ?
                         """,
-                    arguments: [refresh] + position.arguments + StatementArguments(ids)
+                    arguments: [refresh] + (last?.arguments ?? ["", "", ""])
+                        + (apps?.arguments ?? [])
                         + [StoreLimits.scatteredRowsPerChunk]
                 ).map { SubscriptionKey($0, at: 0) }
             }
@@ -571,14 +553,5 @@ extension SQLiteStore {
             }
         }
         return try result.get()
-    }
-}
-
-extension Array {
-    /// Pieces of at most so many elements, in order.
-    fileprivate func chunked(by size: Int) -> [ArraySlice<Element>] {
-        stride(from: 0, to: count, by: Swift.max(1, size)).map {
-            self[$0..<Swift.min(count, $0 + Swift.max(1, size))]
-        }
     }
 }

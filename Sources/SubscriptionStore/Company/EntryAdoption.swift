@@ -129,9 +129,7 @@ extension CompanyLedgerEntry {
 
     /// An entry as a report shows it; `nil` where the line is not an entry.
     init?(line: String) {
-        guard let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)),
-            let entry = read.entry
-        else { return nil }
+        guard let entry = Line.entry(in: line) else { return nil }
         self.init(
             number: entry.number, digest: entry.hash, run: entry.runID, content: line,
             writtenAt: entry.writtenAt)
@@ -141,20 +139,15 @@ extension CompanyLedgerEntry {
     ///
     /// - Throws: `.inconsistent` where it is not what its hash was computed over.
     func ledgerEntry() throws -> LedgerEntry {
-        guard let line = try? JSONDecoder().decode(Line.self, from: Data(content.utf8)),
-            let entry = line.entry
-        else { throw damage }
-        guard entry.number == number, entry.hash == digest, entry.computedHash == entry.hash else {
-            throw damage
+        guard let entry = Line.entry(in: content), entry.number == number, entry.hash == digest,
+            entry.computedHash == entry.hash
+        else {
+            throw StoreError.inconsistent(
+                "Entry \(number) of the ledger, next to your table or in a report, was changed after it was "
+                    + "written. Nothing was written. Find out who changed it; `trueup verify` shows what "
+                    + "the reports prove.")
         }
         return entry
-    }
-
-    private var damage: StoreError {
-        .inconsistent(
-            "Entry \(number) of the ledger, next to your table or in a report, was changed after it was "
-                + "written. Nothing was written. Find out who changed it; `trueup verify` shows what "
-                + "the reports prove.")
     }
 
     /// The members of a line that belong to a subscription's row.
@@ -201,17 +194,18 @@ extension CompanyLedgerEntry {
             case transactionID = "transaction_id"
         }
 
-        var entry: LedgerEntry? {
+        static func entry(in text: String) -> LedgerEntry? {
+            (try? JSONDecoder().decode(Line.self, from: Data(text.utf8)))?.entry
+        }
+
+        private var entry: LedgerEntry? {
             guard let signed = Timestamp(rfc3339: appleSignedDate),
                 let written = Timestamp(rfc3339: writtenAt)
             else { return nil }
-            let key = SubscriptionKey(
-                bundleID: app, environment: environment,
-                originalTransactionID: originalTransactionID)
             var entry = LedgerEntry(
                 number: ledgerEntry, previousHash: ledgerPrevious, runID: runID,
                 correction: PlannedCorrection(
-                    target: target(of: key), changes: changes,
+                    target: target, changes: changes,
                     kinds: kinds.compactMap(FindingKind.init(rawValue:)),
                     evidence: EvidenceDigest(hexadecimal: evidence),
                     evidenceRenewal: evidenceRenewal.map(EvidenceDigest.init(hexadecimal:)),
@@ -226,7 +220,10 @@ extension CompanyLedgerEntry {
             return entry
         }
 
-        private func target(of key: SubscriptionKey) -> PlannedCorrection.Target {
+        private var target: PlannedCorrection.Target {
+            let key = SubscriptionKey(
+                bundleID: app, environment: environment,
+                originalTransactionID: originalTransactionID)
             guard let transactionID else { return .insert(key) }
             return .insertPeriod(
                 TransactionKey(

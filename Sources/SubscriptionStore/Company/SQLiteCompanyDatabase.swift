@@ -53,21 +53,15 @@ package final class SQLiteCompanyDatabase: CompanyDatabase {
             try db.execute(sql: "PRAGMA cache_size = -\(StoreLimits.cacheKibibytes)")
             try db.execute(sql: "PRAGMA synchronous = FULL")
         }
-        do {
-            return try DatabaseQueue(path: path, configuration: configuration)
-        } catch {
-            throw StoreError(error, doing: "opening \(path)")
+        return try StoreError.translating("opening \(path)") {
+            try DatabaseQueue(path: path, configuration: configuration)
         }
     }
 
     func perform<Value>(
         _ doing: String, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
-        do {
-            return try connection.inDatabase(body)
-        } catch {
-            throw StoreError(error, doing: doing)
-        }
+        try StoreError.translating(doing) { try connection.inDatabase(body) }
     }
 }
 
@@ -263,7 +257,7 @@ extension SQLiteCompanyDatabase {
                 CompanyLedgerEntry(
                     number: row.integer(at: 0) ?? 0, digest: row.requiredText(at: 1),
                     run: row.requiredText(at: 2), content: row.requiredText(at: 3),
-                    writtenAt: row.time(at: 4) ?? Timestamp(unixMilliseconds: 0))
+                    writtenAt: row.requiredTime(at: 4))
             }
         }
     }
@@ -497,7 +491,7 @@ extension SQLiteCompanyDatabase {
     ) throws(StoreError) -> [CompanyTableDescription] {
         let isWritable = DatabaseFile(path: path).isWritable
         return try perform("reading the schema of \(path)") { db in
-            try SQLiteSchemaReader(db: db, isWritable: isWritable).tables(named: name)
+            try db.companyTables(named: name, isWritable: isWritable)
         }
     }
 }

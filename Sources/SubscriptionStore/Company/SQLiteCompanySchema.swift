@@ -14,38 +14,33 @@ package struct SQLiteCompanySchema: CompanySchema {
 
     package func tables() throws(StoreError) -> [CompanyTableDescription] {
         let isWritable = DatabaseFile(path: path).isWritable
-        do {
-            return try connection.read { db in
-                try SQLiteSchemaReader(db: db, isWritable: isWritable).tables()
-            }
-        } catch {
-            throw StoreError(error, doing: "reading the schema of \(path)")
+        return try StoreError.translating("reading the schema of \(path)") {
+            try connection.read { db in try db.companyTables(isWritable: isWritable) }
         }
     }
 
     package func words(
         of column: String, in table: CompanyTableName
     ) throws(StoreError) -> [String] {
-        do {
-            return try connection.read { db in
+        try StoreError.translating("reading words of \(path)") {
+            try connection.read { db in
                 try String.fetchAll(
                     db, sql: MappedStatements.words(of: column, in: table, for: .sqlite))
             }
-        } catch {
-            throw StoreError(error, doing: "reading words of \(path)")
         }
     }
 }
 
-struct SQLiteSchemaReader {
-    let db: Database
-    let isWritable: Bool
-
+extension Database {
+    /// The tables and views of a company's file: all of its own, or the one with a name.
+    ///
     /// A view over a table that is gone, or a table of a module that this program lacks, has no
     /// columns to tell of: it is left out of the list, and a failure where it is the one asked for.
-    func tables(named name: String? = nil) throws -> [CompanyTableDescription] {
+    func companyTables(
+        named name: String? = nil, isWritable: Bool
+    ) throws -> [CompanyTableDescription] {
         try Row.fetchAll(
-            db,
+            self,
             sql: """
                 SELECT name, type FROM sqlite_master
                 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
@@ -56,7 +51,9 @@ struct SQLiteSchemaReader {
             arguments: [name]
         ).compactMap { row in
             do {
-                return try describe(row.requiredText(at: 0), isView: row.text(at: 1) == "view")
+                return try companyTable(
+                    row.requiredText(at: 0), isView: row.text(at: 1) == "view",
+                    isWritable: isWritable)
             } catch let error as DatabaseError
                 where error.resultCode == .SQLITE_ERROR && name == nil
             {
@@ -65,9 +62,11 @@ struct SQLiteSchemaReader {
         }
     }
 
-    private func describe(_ name: String, isView: Bool) throws -> CompanyTableDescription {
+    private func companyTable(
+        _ name: String, isView: Bool, isWritable: Bool
+    ) throws -> CompanyTableDescription {
         let found = try Row.fetchAll(
-            db,
+            self,
             sql: """
                 SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)
                 WHERE hidden <> 1 ORDER BY cid
@@ -84,21 +83,21 @@ struct SQLiteSchemaReader {
             .sorted { ($0.integer(at: 4) ?? 0) < ($1.integer(at: 4) ?? 0) }
             .map { $0.requiredText(at: 0) }
         let indexes = try Row.fetchAll(
-            db, sql: #"SELECT name, "unique", partial FROM pragma_index_list(?)"#, arguments: [name]
+            self, sql: #"SELECT name, "unique", partial FROM pragma_index_list(?)"#,
+            arguments: [name]
         ).map { row in
             CompanyIndex(
                 columns: try String?.fetchAll(
-                    db, sql: "SELECT name FROM pragma_index_info(?) ORDER BY seqno",
+                    self, sql: "SELECT name FROM pragma_index_info(?) ORDER BY seqno",
                     arguments: [row.requiredText(at: 0)]
                 ).map { $0 ?? "" },
                 isUnique: row.integer(at: 1) == 1, isWhole: row.integer(at: 2) == 0)
         }
+        let writable: Set = isWritable ? Set(columns.map(\.name)) : []
         return CompanyTableDescription(
             name: CompanyTableName(name: name), isView: isView, columns: columns,
             primaryKey: primaryKey, indexes: indexes,
-            rights: CompanyRights(
-                maySelect: true, updatable: isWritable ? Set(columns.map(\.name)) : [],
-                insertable: isWritable ? Set(columns.map(\.name)) : []))
+            rights: CompanyRights(maySelect: true, updatable: writable, insertable: writable))
     }
 }
 

@@ -137,7 +137,7 @@ private struct ChangedRows {
                     change: LastChange(
                         action: row.text(at: count + 2).flatMap(RowAction.init) ?? .update,
                         entry: row.integer(at: count) ?? 0, runID: row.requiredText(at: count + 1),
-                        writtenAt: row.time(at: count + 3) ?? Timestamp(unixMilliseconds: 0)),
+                        writtenAt: row.requiredTime(at: count + 3)),
                     row: row.integer(at: count + 4) == 1
                         ? record(row)
                         : gone(SubscriptionKey(row, at: count + 5), row.text(at: count + 8) ?? "")))

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import Subscriptions
+import Synchronization
 
 /// The company's rows as a run reads them, while its services read and write them.
 ///
@@ -12,12 +13,15 @@ extension SQLiteStore {
     package func rows(
         after key: SubscriptionKey?, limit: Int
     ) async throws(StoreError) -> [StoredSubscription] {
-        let position: StoredKey? =
-            if let key { await nonUTF8Keys.stored(as: key) } else { nil }
+        let position = key.map { key in
+            nonUTF8Keys.withLock { $0[key] } ?? StoredKey(key)
+        }
         let page = try await read("reading rows to check") { db in
             try StoredSubscriptions(db: db).page(after: position, limit: limit)
         }
-        if !page.unspeakable.isEmpty { await nonUTF8Keys.add(page.unspeakable) }
+        if !page.unspeakable.isEmpty {
+            nonUTF8Keys.withLock { $0.merge(page.unspeakable) { _, new in new } }
+        }
         return page.rows
     }
 
@@ -236,16 +240,14 @@ struct StoredSubscriptions {
         _ statement: Statement, _ arguments: StatementArguments,
         _ look: (Row, SubscriptionKey) throws -> Void = { _, _ in }
     ) throws -> [StoredSubscription] {
-        var found: [Found] = []
+        var found: [(row: LocalSubscription, hasPeriods: Bool, hasDuplicates: Bool)] = []
         let cursor = try Row.fetchCursor(statement, arguments: arguments)
         let first = LocalSubscription.columnCount
         while let row = try cursor.next() {
             let subscription = LocalSubscription(row)
             try look(row, subscription.key)
             found.append(
-                Found(
-                    row: subscription, hasPeriods: row.number(at: first) == 1,
-                    hasDuplicates: row.number(at: first + 1) == 1))
+                (subscription, row.number(at: first) == 1, row.number(at: first + 1) == 1))
         }
         return try found.map { item in
             let periods = item.hasPeriods ? try periods(of: item.row.key) : []
@@ -255,31 +257,25 @@ struct StoredSubscriptions {
         }
     }
 
-    private struct Found {
-        let row: LocalSubscription
-        let hasPeriods: Bool
-        let hasDuplicates: Bool
-    }
-
     /// The stored periods of a subscription, by transaction id.
     func periods(of key: SubscriptionKey) throws -> [LocalTransaction] {
-        let statement = try db.cachedStatement(
-            sql: """
+        var rows: [LocalTransaction] = []
+        try db.forEachRow(
+            cached: """
                 SELECT \(LocalTransaction.columns(of: .periods)) FROM transactions AS t
                     INDEXED BY transactions_by_original_transaction
                 WHERE t.bundle_id = ? AND t.environment = ? AND t.original_transaction_id = ?
                 ORDER BY t.transaction_id
-                """)
-        var rows: [LocalTransaction] = []
-        let cursor = try Row.fetchCursor(statement, arguments: key.arguments)
-        while let row = try cursor.next() { rows.append(LocalTransaction(row, of: .periods)) }
+                """, key.arguments
+        ) { row in rows.append(LocalTransaction(row, of: .periods)) }
         return rows
     }
 
     private func duplicates(of row: LocalSubscription) throws -> [SubscriptionKey] {
         let key = row.key
-        let statement = try db.cachedStatement(
-            sql: """
+        var keys: [SubscriptionKey] = []
+        try db.forEachRow(
+            cached: """
                 SELECT bundle_id, environment, original_transaction_id FROM subscriptions
                 WHERE original_transaction_id = ? AND (bundle_id <> ? OR environment <> ?)
                 UNION
@@ -288,14 +284,12 @@ struct StoredSubscriptions {
                     AND bundle_id = ? AND environment = ? AND original_transaction_id <> ?
                 ORDER BY bundle_id, environment, original_transaction_id
                 LIMIT \(Self.duplicatesListed)
-                """)
-        let arguments: StatementArguments = [
-            key.originalTransactionID, key.bundleID, key.environment, row.webOrderLineItemID,
-            key.bundleID, key.environment, key.originalTransactionID,
-        ]
-        var keys: [SubscriptionKey] = []
-        let cursor = try Row.fetchCursor(statement, arguments: arguments)
-        while let row = try cursor.next() { keys.append(SubscriptionKey(row, at: 0)) }
+                """,
+            [
+                key.originalTransactionID, key.bundleID, key.environment, row.webOrderLineItemID,
+                key.bundleID, key.environment, key.originalTransactionID,
+            ]
+        ) { other in keys.append(SubscriptionKey(other, at: 0)) }
         // Another row with the very same key, in the table that this one is a copy of.
         if try DoubledKeys(db: db).contains(key) { keys.append(key) }
         return keys
@@ -489,19 +483,6 @@ struct StoredKey: Hashable, Sendable {
     }
 }
 
-/// The stored bytes of keys that text does not carry, by what they read as.
-///
-/// There are hardly ever any; each belongs to a damaged row.
-actor NonUTF8Keys {
-    private var known: [SubscriptionKey: StoredKey] = [:]
-
-    func add(_ keys: [SubscriptionKey: StoredKey]) {
-        known.merge(keys) { _, new in new }
-    }
-
-    func stored(as key: SubscriptionKey) -> StoredKey { known[key] ?? StoredKey(key) }
-}
-
 extension LocalTransaction {
     /// The stored one-time purchase of a key.
     static func purchase(_ key: TransactionKey, _ db: Database) throws -> LocalTransaction? {
@@ -515,12 +496,12 @@ extension LocalTransaction {
     fileprivate static func purchases(
         where condition: String, _ arguments: StatementArguments, _ db: Database
     ) throws -> [LocalTransaction] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT \(columns(of: .purchases)) FROM purchases AS t WHERE \(condition)")
-        // At the cursor, where bytes that are not text are still seen.
-        let rows = try Row.fetchCursor(statement, arguments: arguments)
         var found: [LocalTransaction] = []
-        while let row = try rows.next() { found.append(LocalTransaction(row, of: .purchases)) }
+        // At the cursor, where bytes that are not text are still seen.
+        try db.forEachRow(
+            cached: "SELECT \(columns(of: .purchases)) FROM purchases AS t WHERE \(condition)",
+            arguments
+        ) { row in found.append(LocalTransaction(row, of: .purchases)) }
         return found
     }
 }

@@ -14,8 +14,8 @@ package final class CompareScratch: Sendable {
     /// Makes the file.
     package init(at path: String) throws(StoreError) {
         self.path = path
-        do {
-            connection = try DatabaseFile(path: path).connectToFill()
+        connection = try StoreError.translating("making the working file of the comparison") {
+            let connection = try DatabaseFile(path: path).connectToFill()
             try connection.write { db in
                 try db.execute(
                     sql: """
@@ -26,8 +26,7 @@ package final class CompareScratch: Sendable {
                             apple_is_time INTEGER NOT NULL, direction TEXT NOT NULL, evidence TEXT);
                         """ + Self.answerTables)
             }
-        } catch {
-            throw StoreError(error, doing: "making the working file of the comparison")
+            return connection
         }
     }
 
@@ -40,11 +39,7 @@ package final class CompareScratch: Sendable {
     }
 
     func writing<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
-        do {
-            return try connection.write(body)
-        } catch let error as DatabaseError {
-            throw StoreError(error, doing: doing)
-        }
+        try StoreError.naming(doing) { try connection.write(body) }
     }
 
     /// Hands over the differences in the order in which they were found: by original transaction id.

@@ -6,10 +6,10 @@ package import Subscriptions
 struct DatabaseFile: Sendable {
     let path: String
 
-    /// The size of the write-ahead log next to it; 0 when there is none.
-    private var logBytes: Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
-        return (attributes?[.size] as? Int) ?? 0
+    /// The size of the database, or of a file next to it; `nil` where there is none.
+    private func bytes(of suffix: String = "") -> Int? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
+        return attributes?[.size] as? Int
     }
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
@@ -17,10 +17,7 @@ struct DatabaseFile: Sendable {
     var isWritable: Bool { FileManager.default.isWritableFile(atPath: path) }
 
     /// A file of no bytes: what a database becomes when its content is lost, never one of trueup's.
-    var isEmpty: Bool {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return (attributes?[.size] as? Int) == 0
-    }
+    var isEmpty: Bool { bytes() == 0 }
 
     /// A connection that writes, in WAL mode: the company's services read on meanwhile.
     ///
@@ -94,7 +91,8 @@ struct DatabaseFile: Sendable {
     /// the file on closing; there a read-only connection is the one that changes nothing.
     func connectToRead() throws -> DatabaseQueue {
         var configuration = Self.configuration(cacheKibibytes: StoreLimits.cacheKibibytes)
-        configuration.readonly = logBytes > 0 || !isWritable
+        // There is something in the write-ahead log.
+        configuration.readonly = bytes(of: "-wal") ?? 0 > 0 || !isWritable
         configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA query_only = 1") }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
@@ -111,16 +109,13 @@ struct DatabaseFile: Sendable {
     }
 }
 
-/// Creates a database under a temporary name and renames it into place when it is complete.
-///
-/// So there is never a file of no bytes that could be trueup's, and an empty file can be taken for
-/// what it is: a database that lost its content.
-struct NewDatabase {
-    let path: String
-
-    private var draft: String { path + "-new" }
-
+extension DatabaseFile {
+    /// Creates a database under a temporary name and renames it into place when it is complete.
+    ///
+    /// So there is never a file of no bytes that could be trueup's, and an empty file can be taken
+    /// for what it is: a database that lost its content.
     func make() throws(StoreError) {
+        let draft = path + "-new"
         do {
             for leftover in [draft, draft + "-wal", draft + "-shm"] {
                 try? FileManager.default.removeItem(atPath: leftover)
@@ -189,13 +184,22 @@ extension DatabaseFile {
     }
 
     /// By its header (https://sqlite.org/fileformat.html): `false` where that cannot be read.
-    private var isInWALMode: Bool {
+    private var isInWALMode: Bool { header.dropFirst(19).first == 2 }
+
+    /// The first bytes of the file, as far as they can be read; none where it cannot be opened.
+    private var header: [UInt8] {
         let file = unsafe open(realPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { return false }
+        guard file >= 0 else { return [] }
         defer { close(file) }
-        var version: UInt8 = 0
-        return unsafe pread(file, &version, 1, 19) == 1 && version == 2
+        var header = [UInt8](repeating: 0, count: Self.headerBytes)
+        let read = unsafe header.withUnsafeMutableBytes {
+            unsafe pread(file, $0.baseAddress, $0.count, 0)
+        }
+        return Array(header.prefix(max(0, read)))
     }
+
+    /// How much of the header is read: up to the mark of the application.
+    private static let headerBytes = 72
 
     /// The schema's version by the header of a database of trueup's, read without a connection;
     /// `nil` where that takes one: what a log holds is younger than the header, or older.
@@ -207,17 +211,11 @@ extension DatabaseFile {
         let files = FileManager.default
         guard !["-wal", "-journal"].contains(where: { files.fileExists(atPath: path + $0) })
         else { return nil }
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var header = [UInt8](repeating: 0, count: 72)
-        let read = unsafe header.withUnsafeMutableBytes {
-            unsafe pread(file, $0.baseAddress, $0.count, 0)
-        }
+        let header = header
         func number(at offset: Int) -> Int {
             header[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
         }
-        guard read == header.count, header.starts(with: "SQLite format 3\0".utf8),
+        guard header.count == Self.headerBytes, header.starts(with: "SQLite format 3\0".utf8),
             number(at: 68) == Migration.applicationID
         else { return nil }
         return number(at: 60)

@@ -12,10 +12,8 @@ extension SQLiteStore {
 
     /// The reasons for which `run` would refuse the database, though it can be read.
     package func refuseDamaged() throws(StoreError) {
-        do {
-            try SchemaCheck(path: file.path).refuseDamaged(file)
-        } catch {
-            throw StoreError(error, doing: "checking the database")
+        try StoreError.translating("checking the database") {
+            _ = try SchemaCheck(path: file.path).refuseDamaged(file)
         }
     }
 

@@ -181,8 +181,9 @@ struct SchemaDamage {
     /// - Returns: what was put back, in words.
     func restore(_ db: Database) throws -> [String] {
         guard try !isWhole(db) else { return [] }
-        let missing = try SchemaParts.made(byVersion: version).missing(in: SchemaParts(db))
-        try SchemaParts.restore(missing, db)
+        let model = try SchemaParts.model(ofVersion: version)
+        let missing = try model.read(SchemaParts.init).missing(in: SchemaParts(db))
+        for part in missing { try db.execute(sql: part.restoring) }
         if !missing.isEmpty { try db.execute(sql: SchemaOfEntitlements.beginAgain) }
         return missing.map(\.description)
     }
@@ -291,11 +292,6 @@ struct SchemaParts {
 
     private let byName: [String: Part]
 
-    /// The parts that the first `version` migrations make.
-    static func made(byVersion version: Int) throws -> SchemaParts {
-        try model(ofVersion: version).read(SchemaParts.init)
-    }
-
     /// A database in memory with the schema of a version and no rows.
     static func model(ofVersion version: Int) throws -> DatabaseQueue {
         let model = try DatabaseQueue()
@@ -328,13 +324,6 @@ struct SchemaParts {
             return found.type != part.type || found.table != part.table
                 || found.essence != part.essence
         }.sorted { ($0.table, $0.type, $0.name) < ($1.table, $1.type, $1.name) }
-    }
-
-    /// Puts back what `missing(in:)` names.
-    static func restore(_ parts: [Part], _ db: Database) throws {
-        for part in parts {
-            try db.execute(sql: part.restoring)
-        }
     }
 }
 

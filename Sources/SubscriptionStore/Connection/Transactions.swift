@@ -13,21 +13,42 @@ extension SQLiteStore {
     func write<Value: Sendable>(
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Value {
+        try requireWriting(doing)
+        try? await Task.sleep(for: writeBackoff.pause)
+        return try await retried(doing) { [self] in
+            ended(try await connection.write { db in try begun(db, body) })
+        }
+    }
+
+    /// Refuses to write where the database was opened to read.
+    func requireWriting(_ doing: String) throws(StoreError) {
         guard access == .readWrite else {
             throw .inconsistent(
                 "A command that only reads tried to write while \(doing); nothing was written. "
                     + "This is a fault of trueup, please report it.")
         }
-        try? await Task.sleep(for: writeBackoff.pause)
-        return try await retried(doing) { [connection, writeBackoff, mirror, catalogue] in
-            let (value, start) = try await connection.write { db in
-                let start = try writeBackoff.begin(db)
-                return (try mirror.committing(db, by: catalogue, body), start)
-            }
-            writeBackoff.wrote(from: start)
-            mirror?.settle()
-            return value
-        }
+    }
+
+    /// Does the work of one transaction, entitlements included; where the books are on a server, it
+    /// commits there as well.
+    ///
+    /// - Returns: The result, and when the transaction began.
+    private func begun<Value>(
+        _ db: Database, listsNew: Bool = true, _ body: (Database) throws -> Value
+    ) throws -> (value: Value, start: ContinuousClock.Instant) {
+        let start = try writeBackoff.begin(db)
+        try mirror?.begin()
+        let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: listsNew)
+        let value = try book.settling(body)
+        try mirror?.commit(db)
+        return (value, start)
+    }
+
+    /// Notes that the transaction was committed.
+    private func ended<Value>(_ done: (value: Value, start: ContinuousClock.Instant)) -> Value {
+        writeBackoff.wrote(from: done.start)
+        mirror?.settle()
+        return done.value
     }
 
     /// Works through something large, a chunk in each transaction; `step` is told where to begin
@@ -94,27 +115,20 @@ extension SQLiteStore {
         _ doing: String, _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
         try? await Task.sleep(for: writeBackoff.pause)
-        return try await retried(doing) {
-            [connection, writeBackoff, company, mirror, catalogue] in
-            company?.committed.range = nil
+        return try await retried(doing) { [self] in
+            company?.outcomes.committed = nil
             do {
-                let (value, start) = try await connection.write { db in
-                    let start = try writeBackoff.begin(db)
-                    return (try mirror.committing(db, by: catalogue, body), start)
-                }
-                writeBackoff.wrote(from: start)
-                mirror?.settle()
-                return .success(value)
+                return .success(ended(try await connection.write { db in try begun(db, body) }))
             } catch let undone as PlanApplication.Undone {
                 return .failure(undone)
             } catch let error as DatabaseError {
                 // Books on a server have them, if it is only their copy that failed.
-                guard let entries = company?.committed.range, mirror?.isAhead != true else {
+                guard let entries = company?.outcomes.committed, mirror?.isAhead != true else {
                     throw error
                 }
                 throw StoreError(error, behind: entries)
             } catch let error as StoreError {
-                guard let entries = company?.committed.range else { throw error }
+                guard let entries = company?.outcomes.committed else { throw error }
                 throw error.behind(entries)
             }
         }
@@ -132,9 +146,7 @@ extension SQLiteStore {
                 guard error.isBusy, attempt < StoreLimits.busyAttempts else { throw error }
             }
         }
-        throw .inconsistent(
-            "Another program kept the database locked while \(doing); nothing of this step was "
-                + "written. Run again.")
+        throw .keptLocked(doing)
     }
 
     private func translated(_ error: any Error, doing: String) -> StoreError {
@@ -155,13 +167,8 @@ extension SQLiteStore {
         usleep(UInt32(clamping: writeBackoff.pause.components.attoseconds / 1_000_000_000_000))
         for attempt in 1... {
             do {
-                let (value, start) = try connection.write { db in
-                    let start = try writeBackoff.begin(db)
-                    return (try mirror.committing(db, by: catalogue, listsNew: false, body), start)
-                }
-                writeBackoff.wrote(from: start)
-                mirror?.settle()
-                return value
+                return ended(
+                    try connection.write { db in try begun(db, listsNew: false, body) })
             } catch let error as DatabaseError {
                 let translated = translated(error, doing: doing)
                 guard translated.isBusy, attempt < StoreLimits.busyAttempts else {
@@ -169,9 +176,7 @@ extension SQLiteStore {
                 }
             }
         }
-        throw StoreError.inconsistent(
-            "Another program kept the database locked while \(doing); nothing of this step was "
-                + "written. Run again.")
+        throw StoreError.keptLocked(doing)
     }
 
     /// One consistent view of the database on a connection of its own, for streaming.
@@ -179,40 +184,25 @@ extension SQLiteStore {
     /// The connection is kept for the next reading only next to one that writes: where nothing of
     /// the file may change, how it is connected to depends on what lies next to it now.
     func stream<Value>(_ doing: String, _ body: (Database) throws -> Value) throws -> Value {
-        do {
-            let reader = try idleReader.take() ?? file.connectToRead()
+        try StoreError.naming(doing) {
+            let reader = try takeIdleReader() ?? file.connectToRead()
             let value = try reader.read(body)
-            if access == .readWrite { idleReader.giveBack(reader) }
+            if access == .readWrite { giveBack(reader) }
             return value
-        } catch let error as DatabaseError {
-            throw StoreError(error, doing: doing)
         }
     }
+
+    /// The idle reading connection, for the caller alone; `nil` when there is none.
+    func takeIdleReader() -> DatabaseQueue? { idleReader.withLock { $0.take() } }
+
+    /// Keeps a reading connection that no reading uses any more; a second one closes.
+    func giveBack(_ reader: DatabaseQueue) { idleReader.withLock { $0 = $0 ?? reader } }
 
     /// A stream whose body throws nothing but errors of the database and of the store.
     func view<Value>(
         _ doing: String, _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
-        do {
-            return try stream(doing, body)
-        } catch {
-            throw StoreError(error, doing: doing)
-        }
-    }
-}
-
-extension BooksMirror? {
-    /// Does the work of one transaction, entitlements included; where the books are on a server, it
-    /// commits there as well.
-    fileprivate func committing<Value>(
-        _ db: Database, by catalogue: ProductCatalogue?, listsNew: Bool = true,
-        _ body: (Database) throws -> Value
-    ) throws -> Value {
-        try self?.begin()
-        let book = EntitlementBook(db: db, catalogue: catalogue, listsNew: listsNew)
-        let value = try book.settling(body)
-        try self?.commit(db)
-        return value
+        try StoreError.translating(doing) { try stream(doing, body) }
     }
 }
 
@@ -403,6 +393,33 @@ extension StoreError {
         }
     }
 
+    /// Does something with the database; names it in what SQLite says, and lets other errors pass.
+    static func naming<Value>(_ doing: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw StoreError(error, doing: doing)
+        }
+    }
+
+    /// Does something of which every error becomes one of the store.
+    static func translating<Value>(
+        _ doing: String, _ body: () throws -> Value
+    ) throws(StoreError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw StoreError(error, doing: doing)
+        }
+    }
+
+    /// The error where no try got the lock.
+    fileprivate static func keptLocked(_ doing: String) -> StoreError {
+        .inconsistent(
+            "Another program kept the database locked while \(doing); nothing of this step was "
+                + "written. Run again.")
+    }
+
     /// The error where trueup's database could not commit what the company's database had committed
     /// just before.
     ///
@@ -508,32 +525,6 @@ enum StoreLimits {
     static let lockPatienceMilliseconds = 250
     /// How long to pause between two tries for the lock.
     static let lockPollMilliseconds = 25
-}
-
-/// Keeps one reading connection from one reading to the next.
-///
-/// A new connection reads and parses the whole schema first, which for a small report costs more
-/// than all its rows. Readings may be nested: one that finds no idle connection makes another.
-final class IdleReader: Sendable {
-    private let idle = Mutex<DatabaseQueue?>(nil)
-
-    /// The idle connection, for the caller alone; `nil` when there is none.
-    func take() -> DatabaseQueue? {
-        idle.withLock { idle in
-            defer { idle = nil }
-            return idle
-        }
-    }
-
-    /// Keeps a connection that no reading uses any more; a second one closes.
-    func giveBack(_ connection: DatabaseQueue) {
-        idle.withLock { $0 = $0 ?? connection }
-    }
-
-    /// Closes the idle connection, before the one that writes.
-    func close() throws {
-        try take()?.close()
-    }
 }
 
 /// How many rows the next transaction takes, so that it keeps the lock for a short time on this

@@ -94,11 +94,7 @@ extension SQLiteStore {
     {
         guard let apps else { return ("true", []) }
         guard !apps.isEmpty else { return ("false", []) }
-        let places = apps.map { _ in "(?, ?)" }.joined(separator: ", ")
-        return (
-            "(e.bundle_id, e.environment) IN (VALUES \(places))",
-            StatementArguments(apps.flatMap { [$0.bundleID, $0.environment.rawValue] })
-        )
+        return ("(e.bundle_id, e.environment) IN (VALUES \(apps.marks))", apps.arguments)
     }
 
     /// Writes entitlements in transactions of their own; what the table refuses is noted, and the
@@ -106,14 +102,13 @@ extension SQLiteStore {
     private func write(
         _ changes: [CompanyEntitlementChange], to company: CompanyLink
     ) async throws(StoreError) {
-        for start in stride(from: 0, to: changes.count, by: StoreLimits.correctionsPerChunk) {
-            let some = Array(changes[start...].prefix(StoreLimits.correctionsPerChunk))
+        for some in changes.chunked(by: StoreLimits.correctionsPerChunk).map(Array.init) {
             guard try await waitForCompanyDatabase() else { return }
             try await blocking { () throws(StoreError) in
                 guard try company.refusal(of: some) != nil else { return }
                 for change in some {
                     guard let words = try company.refusal(of: [change]) else { continue }
-                    company.refusals.noteEntitlement(words)
+                    company.outcomes.noteEntitlement(words)
                 }
             }
         }

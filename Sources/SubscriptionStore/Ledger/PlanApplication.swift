@@ -520,7 +520,7 @@ extension SQLiteStore {
                 if undone.fate == .stale { return undone.items.count }
                 guard let reason = undone.reason else { continue }
                 for item in undone.items {
-                    company?.refusals.note(reason, of: item.correction.subscription)
+                    company?.outcomes.note(reason, of: item.correction.subscription)
                 }
                 return undone.items.count
             }

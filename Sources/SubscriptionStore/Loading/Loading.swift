@@ -162,11 +162,7 @@ extension SQLiteStore {
     /// A connection of its own; a dry run's leaves the file as it is, byte for byte.
     func connectToLoad(dryRun: Bool, _ doing: String) throws -> DatabaseQueue {
         guard dryRun else {
-            guard access == .readWrite else {
-                throw StoreError.inconsistent(
-                    "A command that only reads tried to write while \(doing); nothing was written. "
-                        + "This is a fault of trueup, please report it.")
-            }
+            try requireWriting(doing)
             let connection = try file.connectToWrite(
                 cacheKibibytes: StoreLimits.loadingCacheKibibytes)
             try mirror?.watch(connection)

@@ -336,15 +336,6 @@ extension UnownedPurchase {
     fileprivate var app: [String] { [bundleID, environment] }
 }
 
-extension [AppIdentity] {
-    /// SQL: a mark for each app as a row of values.
-    var marks: String { map { _ in "(?, ?)" }.joined(separator: ", ") }
-
-    var arguments: StatementArguments {
-        StatementArguments(flatMap { [$0.bundleID, $0.environment.rawValue] })
-    }
-}
-
 extension SQLiteStore {
     /// Brings the list of purchases without a known owner up to date, for a run over whole tables.
     ///

@@ -38,6 +38,24 @@ extension Database {
     }
 }
 
+extension Array {
+    /// Pieces of at most so many elements, in order.
+    func chunked(by size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: Swift.max(1, size)).map {
+            self[$0..<Swift.min(count, $0 + Swift.max(1, size))]
+        }
+    }
+}
+
+extension [AppIdentity] {
+    /// SQL: a mark for each app as a row of values, to go with `arguments`.
+    var marks: String { map { _ in "(?, ?)" }.joined(separator: ", ") }
+
+    var arguments: StatementArguments {
+        StatementArguments(flatMap { [$0.bundleID, $0.environment.rawValue] })
+    }
+}
+
 /// Reading that never traps, whatever a column holds.
 extension Row {
     /// Text as stored; numbers are spelled out, bytes that are not text are shown by `ShownBytes`.
@@ -96,6 +114,11 @@ extension Row {
     func time(at index: Int) -> Timestamp? {
         integer(at: index).map(Timestamp.init(unixMilliseconds:))
     }
+
+    /// A time of a column that is never null.
+    func requiredTime(at index: Int) -> Timestamp {
+        time(at: index) ?? Timestamp(unixMilliseconds: 0)
+    }
 }
 
 /// The columns of a row, read one after the other in the order in which the `SELECT` names them.
@@ -130,7 +153,7 @@ struct RowColumns {
     mutating func flag() -> Bool { integer() == 1 }
 
     /// A time of a column that is never null.
-    mutating func requiredTime() -> Timestamp { time() ?? Timestamp(unixMilliseconds: 0) }
+    mutating func requiredTime() -> Timestamp { row.requiredTime(at: next()) }
 
     mutating func digest() -> EvidenceDigest? { text().map(EvidenceDigest.init(hexadecimal:)) }
 

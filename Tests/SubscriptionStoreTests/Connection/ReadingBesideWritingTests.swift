@@ -45,8 +45,8 @@ import Testing
             }
         }
         #expect(counts.count == 2)
-        #expect(store.idleReader.take() != nil)
-        #expect(store.idleReader.take() == nil)
+        #expect(store.takeIdleReader() != nil)
+        #expect(store.takeIdleReader() == nil)
         try store.close()
     }
 
@@ -55,7 +55,7 @@ import Testing
         try database.open().load([subscription("1")])
         let store = try database.open(.readOnly)
         try store.forEachSubscription { _ in }
-        #expect(store.idleReader.take() == nil)
+        #expect(store.takeIdleReader() == nil)
         try store.close()
     }
 
