@@ -16,6 +16,11 @@ struct EntitlementBook {
     /// nor as the table is filled in for the first time.
     var listsNew = true
 
+    /// Takes an entitlement that changed, with its end before and now.
+    typealias Change = (
+        StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??
+    ) -> Void
+
     /// Does the work of one transaction of trueup, and settles what it changed.
     func settling<Value>(_ body: (Database) throws -> Value) throws -> Value {
         let last = try lastNote()
@@ -56,10 +61,7 @@ struct EntitlementBook {
     /// - Throws: An error of the database.
     @discardableResult
     func settle(
-        after last: Int64, limit: Int?,
-        _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void = {
-            _, _, _ in
-        }
+        after last: Int64, limit: Int?, _ change: Change = { _, _, _ in }
     ) throws -> Int {
         let noted = try Row.fetchAll(
             db.cachedStatement(
@@ -95,23 +97,16 @@ struct EntitlementBook {
     }
 
     /// Brings the entitlements of customers up to date, each named once.
-    func update(
-        _ customers: [String],
-        _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void = {
-            _, _, _ in
-        }
-    ) throws {
-        for start in stride(from: 0, to: customers.count, by: CustomerRows.customersAtOnce) {
-            let some = Array(customers[start...].prefix(CustomerRows.customersAtOnce))
-            for (customer, rows) in zip(some, try CustomerRows.read(of: some, db)) {
+    func update(_ customers: [String], _ change: Change = { _, _, _ in }) throws {
+        for some in customers.chunked(by: CustomerRows.customersAtOnce) {
+            for (customer, rows) in zip(some, try CustomerRows.read(of: Array(some), db)) {
                 try update(customer, rows, change)
             }
         }
     }
 
     private func update(
-        _ customer: String, _ rows: CustomerRows,
-        _ change: (StoredEntitlement.Key, _ before: Timestamp??, _ after: Timestamp??) -> Void
+        _ customer: String, _ rows: CustomerRows, _ change: Change
     ) throws {
         let holdings = CustomerHoldings(
             subscriptions: rows.subscriptions, purchases: rows.purchases.compactMap(\.purchase))

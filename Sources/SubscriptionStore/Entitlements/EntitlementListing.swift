@@ -35,14 +35,6 @@ package struct EntitlementFilter: Hashable, Sendable {
     }
 }
 
-/// Whether the stored entitlements are those of the rows and the catalogue as they are now.
-package struct EntitlementState: Hashable, Sendable {
-    /// `false` where they were never filled in, or follow from another catalogue.
-    package var isOfCatalogue: Bool
-    /// Customers whose rows other programs changed since.
-    package var waiting: Int
-}
-
 extension SQLiteStore {
     /// Hands over the entitlements that match, by bundle, environment, customer and name.
     ///
@@ -107,11 +99,17 @@ extension SQLiteStore {
         }
     }
 
-    package func entitlementState() throws(StoreError) -> EntitlementState {
+    /// Whether the stored entitlements are those of the rows and the catalogue as they are now.
+    ///
+    /// - Returns: `isOfCatalogue` is `false` where they were never filled in, or follow from another
+    ///   catalogue; `waiting` are the customers whose rows other programs changed since.
+    /// - Throws: `StoreError` when they cannot be read.
+    package func entitlementState() throws(StoreError) -> (isOfCatalogue: Bool, waiting: Int) {
         try view("looking at the entitlements") { db in
-            EntitlementState(
-                isOfCatalogue: try EntitlementBook(db: db, catalogue: catalogue).isOfCatalogue(),
-                waiting: try EntitlementBook.waiting(db))
+            (
+                try EntitlementBook(db: db, catalogue: catalogue).isOfCatalogue(),
+                try EntitlementBook.waiting(db)
+            )
         }
     }
 

@@ -36,18 +36,15 @@ struct EvidenceErasure {
         ).map { SubscriptionKey($0, at: 0) }
     }
 
-    /// The keys of a group in SQL, to go with `arguments(_:)`.
-    private static func list(_ keys: [SubscriptionKey]) -> String {
-        "(VALUES " + keys.map { _ in "(?, ?, ?)" }.joined(separator: ", ") + ")"
-    }
-
     private static func arguments(_ keys: [SubscriptionKey]) -> StatementArguments {
         keys.reduce(into: StatementArguments()) { $0 += $1.arguments }
     }
 
-    /// A query of several parts over a group of keys, named `k` with the columns `b`, `e` and `id`.
+    /// A query of several parts over a group of keys, named `k` with the columns `b`, `e` and `id`;
+    /// to go with `arguments(_:)`.
     private static func overKeys(_ keys: [SubscriptionKey], _ query: String) -> String {
-        "WITH k (b, e, id) AS \(list(keys)) " + query
+        let rows = keys.map { _ in "(?, ?, ?)" }.joined(separator: ", ")
+        return "WITH k (b, e, id) AS (VALUES \(rows)) " + query
     }
 
     private static let isOfKeys =
@@ -358,8 +355,6 @@ extension SQLiteStore {
 extension Array where Element: Sendable {
     /// As many at once as one statement and one short transaction take.
     fileprivate var groups: [[Element]] {
-        stride(from: 0, to: count, by: StoreLimits.correctionsPerChunk).map {
-            Array(self[$0..<Swift.min($0 + StoreLimits.correctionsPerChunk, count)])
-        }
+        chunked(by: StoreLimits.correctionsPerChunk).map(Array.init)
     }
 }

@@ -76,40 +76,34 @@ struct EvidenceVault {
 
     private func headerID(of segment: Data) throws -> Int64 {
         if let header = last.header, header.segment == segment { return header.id }
-        let id = try storedHeaderID(of: segment)
+        let digest = Hexadecimal.sha256(of: segment)
+        let id = try storedID(
+            "SELECT header_id FROM trueup_evidence_headers WHERE digest = ?", [digest],
+            orBy: "INSERT INTO trueup_evidence_headers (digest, segment) VALUES (?, ?)",
+            [digest, segment])
         last.header = (segment, id)
         return id
     }
 
-    private func storedHeaderID(of segment: Data) throws -> Int64 {
-        let digest = Hexadecimal.sha256(of: segment)
-        let find = try db.cachedStatement(
-            sql: "SELECT header_id FROM trueup_evidence_headers WHERE digest = ?")
-        if let id = try Int64.fetchOne(find, arguments: [digest]) { return id }
-        try db.executeCached(
-            "INSERT INTO trueup_evidence_headers (digest, segment) VALUES (?, ?)",
-            [digest, segment])
-        return db.lastInsertedRowID
-    }
-
     private func appID(of app: (bundleID: String, environment: String)) throws -> Int64 {
         if let known = last.app, (known.bundleID, known.environment) == app { return known.id }
-        let id = try storedAppID(of: app)
+        let names: StatementArguments = [app.bundleID, app.environment]
+        let id = try storedID(
+            "SELECT app_id FROM trueup_evidence_apps WHERE bundle_id = ? AND environment = ?",
+            names,
+            orBy: "INSERT INTO trueup_evidence_apps (bundle_id, environment) VALUES (?, ?)", names)
         last.app = (app.bundleID, app.environment, id)
         return id
     }
 
-    private func storedAppID(of app: (bundleID: String, environment: String)) throws -> Int64 {
-        let find = try db.cachedStatement(
-            sql: """
-                SELECT app_id FROM trueup_evidence_apps WHERE bundle_id = ? AND environment = ?
-                """)
-        if let id = try Int64.fetchOne(find, arguments: [app.bundleID, app.environment]) {
-            return id
-        }
-        try db.executeCached(
-            "INSERT INTO trueup_evidence_apps (bundle_id, environment) VALUES (?, ?)",
-            [app.bundleID, app.environment])
+    /// The number of a line that a query finds; it is inserted where there is none.
+    private func storedID(
+        _ query: String, _ key: StatementArguments, orBy insert: String,
+        _ values: StatementArguments
+    ) throws -> Int64 {
+        let find = try db.cachedStatement(sql: query)
+        if let id = try Int64.fetchOne(find, arguments: key) { return id }
+        try db.executeCached(insert, values)
         return db.lastInsertedRowID
     }
 
@@ -168,9 +162,6 @@ struct CompactPayload {
     private static let signatureBytes = 64
     private static let dot = UInt8(ascii: ".")
 
-    /// How many statements the payload makes: its own and those of the payloads inside.
-    var statements: Int { 1 + cuts.count }
-
     /// A text of three parts with its payload decoded, which is all that can be read from some.
     struct Decoded {
         fileprivate let segments: JWSSegments
@@ -202,13 +193,8 @@ struct CompactPayload {
         return digests
     }
 
-    /// `nil` when rebuilding would not give the very same bytes.
-    init?(_ jws: Data) {
-        guard let decoded = Decoded(jws) else { return nil }
-        self.init(jws, decoded)
-    }
-
-    /// Takes the parts of a text that has been decoded.
+    /// Takes the parts of a text that has been decoded; `nil` when rebuilding would not give the
+    /// very same bytes.
     init?(_ jws: Data, _ decoded: Decoded) {
         guard let signature = LenientBase64.decode(decoded.segments.signature),
             signature.count == Self.signatureBytes
@@ -267,15 +253,11 @@ struct EvidenceAccount {
     /// Digest in the row and in its index, and SQLite's own bytes a row and an index entry.
     private static let overheadBytes = 2 * 64 + 24
 
-    struct Sum: Sendable {
-        let statements: Int
-        let receivedBytes: Int64
-        let storedBytes: Int64
-        let lastEvidenceID: Int64
-    }
-
     /// Counts what was added since the last concluded run; what a killed run added counts here.
-    func sumSinceLastRun() throws -> Sum {
+    ///
+    /// - Returns: The cost, and the number of the last payload.
+    /// - Throws: An error of the database.
+    func costSinceLastRun() throws -> (cost: EvidenceCost, lastEvidenceID: Int64) {
         let since =
             try Int64.fetchOne(
                 db, sql: "SELECT ifnull(max(last_evidence_id), 0) FROM trueup_run_evidence") ?? 0
@@ -290,28 +272,36 @@ struct EvidenceAccount {
                 FROM trueup_evidence WHERE evidence_id > ?1
                 """,
             arguments: [since])
-        return Sum(
-            statements: row?.number(at: 0) ?? 0, receivedBytes: row?.integer(at: 1) ?? 0,
-            storedBytes: row?.integer(at: 2) ?? 0, lastEvidenceID: row?.integer(at: 3) ?? since)
+        return (EvidenceCost(row), row?.integer(at: 3) ?? since)
     }
 
-    func close(run sequence: Int64, _ sum: Sum) throws {
+    func close(
+        run sequence: Int64, _ added: (cost: EvidenceCost, lastEvidenceID: Int64)
+    ) throws {
         try db.execute(
             sql: "INSERT INTO trueup_run_evidence VALUES (?, ?, ?, ?, ?)",
             arguments: [
-                sequence, sum.statements, sum.receivedBytes, sum.storedBytes, sum.lastEvidenceID,
+                sequence, added.cost.statements, added.cost.receivedBytes, added.cost.storedBytes,
+                added.lastEvidenceID,
             ])
     }
 
     func cost(ofRun sequence: Int64) throws -> EvidenceCost {
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT statements, received_bytes, stored_bytes FROM trueup_run_evidence
-                WHERE run_seq = ?
-                """,
-            arguments: [sequence])
-        return EvidenceCost(
+        EvidenceCost(
+            try Row.fetchOne(
+                db,
+                sql: """
+                    SELECT statements, received_bytes, stored_bytes FROM trueup_run_evidence
+                    WHERE run_seq = ?
+                    """,
+                arguments: [sequence]))
+    }
+}
+
+extension EvidenceCost {
+    /// Reads the first three columns; nothing where there is no row.
+    fileprivate init(_ row: Row?) {
+        self.init(
             statements: row?.number(at: 0) ?? 0, receivedBytes: row?.integer(at: 1) ?? 0,
             storedBytes: row?.integer(at: 2) ?? 0)
     }

@@ -64,7 +64,7 @@ struct PassStaging {
             if let stated = outcome.statedAt {
                 guard try replaceOlder(purchase.key, of: outcome.key, stated) else { return false }
             }
-            try PurchaseTieOut.note(purchase, in: run, db)
+            try TableTieOut.note(purchase, in: run, db)
         }
         guard try settle(outcome, replaces: replaces) else { return false }
         if let stated = outcome.statedAt {

@@ -5,12 +5,6 @@ package import Subscriptions
 struct Acknowledgements {
     let db: Database
 
-    /// A finding of a checkpoint that is as it was when a person acknowledged it.
-    struct Standing {
-        let findingSequence: Int64
-        let decision: Int64
-    }
-
     /// The newest decision about each finding, where it is an acknowledgement that has not ended.
     static let isStanding = """
         d.action = 'acknowledge' AND (d.until IS NULL OR d.until > ?1)
@@ -22,7 +16,9 @@ struct Acknowledgements {
     ///
     /// A finding that was fixed since, or came back with other values, is not acknowledged: the
     /// decision was about the finding as it was.
-    func standing(inPass passID: Int64, at now: Timestamp) throws -> [Standing] {
+    func standing(
+        inPass passID: Int64, at now: Timestamp
+    ) throws -> [(findingSequence: Int64, decision: Int64)] {
         let decisions = try Row.fetchAll(
             db,
             sql: """
@@ -36,12 +32,10 @@ struct Acknowledgements {
                 ORDER BY d.decision
                 """,
             arguments: [now.unixMilliseconds, passID])
-        return try decisions.flatMap { row -> [Standing] in
+        return try decisions.flatMap { row in
             let found = try contents(of: row.requiredText(at: 1), inPass: passID)
-            guard found.digest == row.requiredText(at: 2) else { return [] }
-            return found.sequences.map {
-                Standing(findingSequence: $0, decision: row.integer(at: 0) ?? 0)
-            }
+            let isAsItWas = found.digest == row.requiredText(at: 2)
+            return (isAsItWas ? found.sequences : []).map { ($0, row.integer(at: 0) ?? 0) }
         }
     }
 
@@ -139,7 +133,7 @@ struct Acknowledgements {
                 findingID: row.requiredText(at: 0), kind: kind, severity: severity,
                 originalTransactionID: row.text(at: 3), decision: row.integer(at: 4) ?? 0,
                 actor: row.requiredText(at: 5), reason: row.requiredText(at: 6),
-                decidedAt: row.time(at: 7) ?? Timestamp(unixMilliseconds: 0),
+                decidedAt: row.requiredTime(at: 7),
                 until: row.time(at: 8))
         }
     }

@@ -181,13 +181,11 @@ struct ChunkedConclusion: Sendable {
     private var reasonOfUnreached: (sql: String, arguments: StatementArguments) {
         let refused = conclusion.refusedApps.sorted()
         guard !refused.isEmpty else { return ("?", [conclusion.unreachedReason.rawValue]) }
-        let apps = refused.map { _ in "(?, ?)" }.joined(separator: ", ")
-        var arguments = StatementArguments()
-        for app in refused { arguments += [app.bundleID, app.environment.rawValue] }
-        arguments += [UndecidedReason.unavailable.rawValue, conclusion.unreachedReason.rawValue]
         return (
-            "CASE WHEN (s.bundle_id, s.environment) IN (VALUES \(apps)) THEN ? ELSE ? END",
-            arguments
+            "CASE WHEN (s.bundle_id, s.environment) IN (VALUES \(refused.marks)) THEN ? ELSE ? END",
+            refused.arguments + [
+                UndecidedReason.unavailable.rawValue, conclusion.unreachedReason.rawValue,
+            ]
         )
     }
 

@@ -219,14 +219,13 @@ extension RememberedFinding {
         let (kind, severity) = (columns.requiredText(), columns.requiredText())
         let (bundleID, environment) = (columns.requiredText(), columns.requiredText())
         let original = columns.text()
-        let (firstSeen, lastSeen) = (columns.time(), columns.time())
+        let (firstSeen, lastSeen) = (columns.requiredTime(), columns.requiredTime())
         let (checkpoint, correctedBy) = (columns.integer(), columns.integer())
         self.init(
             findingID: id, kind: kind, severity: severity, bundleID: bundleID,
             environment: environment,
             originalTransactionID: original,
-            firstSeen: firstSeen ?? Timestamp(unixMilliseconds: 0),
-            lastSeen: lastSeen ?? Timestamp(unixMilliseconds: 0), checkpoint: checkpoint ?? 0,
+            firstSeen: firstSeen, lastSeen: lastSeen, checkpoint: checkpoint ?? 0,
             correctedBy: correctedBy, state: columns.text().flatMap(FindingState.init(rawValue:)))
     }
 }

@@ -138,7 +138,7 @@ extension SQLiteStore {
             return RunListing(
                 runID: row.requiredText(at: 0), job: row.requiredText(at: 1),
                 mode: RunMode(rawValue: row.requiredText(at: 2)) ?? .check,
-                started: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0), ended: row.time(at: 4),
+                started: row.requiredTime(at: 3), ended: row.time(at: 4),
                 exitStatus: row.text(at: 5).flatMap(ExitStatus.init(rawValue:)),
                 totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),
                 purchases: measures?.purchases)
@@ -303,7 +303,7 @@ private struct ExplanationReader {
             return nil
         }
         return PendingQuestion(
-            reason: reason, since: line.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
+            reason: reason, since: line.requiredTime(at: 1),
             restsOn: line.time(at: 2), attempts: line.number(at: 3) ?? 0)
     }
 
@@ -412,7 +412,7 @@ struct SubscriptionRuns {
             let mode = row.requiredText(at: 6)
             let run = Run(
                 sequence: row.integer(at: 0) ?? 0, passID: row.integer(at: 1) ?? 0,
-                started: row.time(at: 2) ?? Timestamp(unixMilliseconds: 0),
+                started: row.requiredTime(at: 2),
                 isEnded: row.integer(at: 3) == 1,
                 settles: mode == RunMode.apply.rawValue && isComplete(filters))
             return SubscriptionRun(

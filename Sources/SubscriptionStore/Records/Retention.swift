@@ -12,7 +12,7 @@ struct Retention {
     /// Apple shows a notification for 180 days; until then it must be known that it was reported.
     private static let notificationDays: Int64 = 190
 
-    /// Keys of one chunk of a table whose rows are too old.
+    /// Notifications that are too old, a chunk.
     func oldNotifications(now: Timestamp) throws -> [String] {
         let shown = now.adding(milliseconds: -Self.notificationDays * Milliseconds.perDay)
         return try String.fetchAll(
@@ -121,45 +121,40 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int {
         let doing = "clearing bookkeeping past its retention"
         var cleared = 0
-        while true {
-            let old = try await read(doing) { db in
-                try Retention(db: db, limit: limit).oldNotifications(now: now)
-            }
-            guard !old.isEmpty else { break }
-            try await write(doing) { db in
-                let delete = try db.cachedStatement(
-                    sql: "DELETE FROM trueup_notifications WHERE notification_uuid = ?")
-                for uuid in old { try delete.execute(arguments: [uuid]) }
-            }
-            cleared += old.count
-        }
-        while true {
-            let old = try await read(doing) { db in
-                try Retention(db: db, limit: limit).oldDeliveredEvents()
-            }
-            guard !old.isEmpty else { break }
-            try await write(doing) { db in
-                let delete = try db.cachedStatement(
-                    sql: "DELETE FROM trueup_outbox WHERE ledger_entry = ?")
-                for entry in old { try delete.execute(arguments: [entry]) }
-            }
-            cleared += old.count
+        cleared += try await clear(
+            "DELETE FROM trueup_notifications WHERE notification_uuid = ?", doing
+        ) { db in try Retention(db: db, limit: limit).oldNotifications(now: now) }
+        cleared += try await clear("DELETE FROM trueup_outbox WHERE ledger_entry = ?", doing) {
+            db in
+            try Retention(db: db, limit: limit).oldDeliveredEvents()
         }
         while let run = try await read(
-            doing,
-            { db in
-                try Retention(db: db, limit: limit).oldRun()
-            })
+            doing, { db in try Retention(db: db, limit: limit).oldRun() })
         {
             while try await write(
-                doing,
-                { db in
-                    try Retention(db: db, limit: limit).deleteLists(ofRun: run, now: now)
-                })
+                doing, { try Retention(db: $0, limit: limit).deleteLists(ofRun: run, now: now) })
             {}
             cleared += 1
         }
         return cleared
+    }
+
+    /// Deletes rows by their keys, a chunk at a time, until none is left to delete.
+    ///
+    /// - Returns: How many there were.
+    private func clear<Key: DatabaseValueConvertible & Sendable>(
+        _ delete: String, _ doing: String,
+        _ chunk: @escaping @Sendable (Database) throws -> [Key]
+    ) async throws(StoreError) -> Int {
+        var cleared = 0
+        while true {
+            let keys = try await read(doing, chunk)
+            guard !keys.isEmpty else { return cleared }
+            try await write(doing) { db in
+                for key in keys { try db.executeCached(delete, [key]) }
+            }
+            cleared += keys.count
+        }
     }
 }
 

@@ -112,16 +112,10 @@ struct RunConclusionWriter {
 /// The counts over all rows of a checkpoint, read before the concluding transaction takes the lock:
 /// nothing else changes them while the run lasts.
 struct ConclusionTally: Sendable {
-    struct Count: Sendable {
-        let verdict: Int64
-        let reason: String
-        let rows: Int
-    }
-
-    let counts: [Count]
+    let counts: [(verdict: Int64, reason: String, rows: Int)]
     /// Where each row of the table is counted; `nil` for a run that checked none.
     let table: RunCoverage.TableCount?
-    let evidence: EvidenceAccount.Sum
+    let evidence: (cost: EvidenceCost, lastEvidenceID: Int64)
     let figures: RunFigures
     /// The control totals and the measures, as they are stored with the run.
     let control: String?
@@ -147,16 +141,15 @@ struct ConclusionTally: Sendable {
                 """,
             arguments: [run.passID, run.sequence])
         counts = rows.map { row in
-            Count(
-                verdict: row.integer(at: 0) ?? 0, reason: row.requiredText(at: 1),
-                rows: row.number(at: 2) ?? 0)
+            (row.integer(at: 0) ?? 0, row.requiredText(at: 1), row.number(at: 2) ?? 0)
         }
+        let tieOut = TableTieOut(db: db, run: run, filters: header.filters)
         table =
             conclusion.coverage == nil
             ? nil
-            : try TableTieOut(db: db, run: run, filters: header.filters).count(
+            : try tieOut.countRows(
                 inScope: counts.reduce(0) { $0 &+ $1.rows })
-        evidence = try EvidenceAccount(db: db).sumSinceLastRun()
+        evidence = try EvidenceAccount(db: db).costSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
         let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
@@ -166,7 +159,7 @@ struct ConclusionTally: Sendable {
                 databasePauses: conclusion.databasePauses,
                 purchases: conclusion.coverage == nil
                     ? nil
-                    : PurchaseTieOut(db: db, run: run, filters: header.filters).count()))
+                    : tieOut.countPurchases()))
         leavesPlanOpen =
             try Bool.fetchOne(
                 db,

@@ -28,7 +28,8 @@ struct RunSummaryReader {
         var conclusion = RunConclusion(
             ended: columns.time() ?? header.started,
             statuses: columns.list().compactMap(ExitStatus.init(rawValue:)),
-            messages: columns.list(), limits: columns.list(), calls: try calls(),
+            messages: columns.list(), limits: columns.list(),
+            calls: try Self.calls(of: sequence, db),
             closesPass: columns.flag())
         conclusion.causes = try RunCauses(db: db).read(of: sequence)
         conclusion.coverage = try StoredJSON.decode(columns.text())
@@ -81,8 +82,6 @@ struct RunSummaryReader {
         }
         return totals
     }
-
-    private func calls() throws -> [CallCount] { try Self.calls(of: sequence, db) }
 
     static func calls(of sequence: Int64, _ db: Database) throws -> [CallCount] {
         try Row.fetchAll(

@@ -451,7 +451,7 @@ extension SQLiteRunRecord {
                 var run =
                     EarlierRun(
                         runID: row.requiredText(at: 0),
-                        started: row.time(at: 1) ?? Timestamp(unixMilliseconds: 0),
+                        started: row.requiredTime(at: 1),
                         exitStatus: row.text(at: 2).flatMap(ExitStatus.init(rawValue:)),
                         isPartial: Self.isPartial(row),
                         totals: try RunSummaryReader.totals(of: row.integer(at: 6) ?? 0, db),

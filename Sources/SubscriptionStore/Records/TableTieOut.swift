@@ -1,8 +1,8 @@
 import GRDB
 import Subscriptions
 
-/// Counts the rows of the table by what a run that ends did with them, so that its numbers add up
-/// to the table.
+/// Counts the stored subscriptions and one-time purchases by what a run that ends did with them, so
+/// that its numbers add up to the tables.
 struct TableTieOut {
     let db: Database
     let run: RunReference
@@ -18,12 +18,17 @@ struct TableTieOut {
 
     private static func isRow(_ table: String) -> String { SubscriptionKey.agree(table, "s") }
 
+    /// The filters of a run that is for some apps: it checks no row of another.
+    private var appFilters: String {
+        RunHeader.isForAppsAlone(filters) ? TextList.encode(filters) : ""
+    }
+
+    /// Counts the subscriptions.
+    ///
     /// - Parameter inScope: The rows with a verdict.
     /// - Returns: Numbers of one moment.
     /// - Throws: What reading the database throws.
-    func count(inScope: Int) throws -> RunCoverage.TableCount {
-        // A run that is for some apps checks no row of another.
-        let apps = RunHeader.isForAppsAlone(filters) ? TextList.encode(filters) : ""
+    func countRows(inScope: Int) throws -> RunCoverage.TableCount {
         let row = try Row.fetchOne(
             db,
             sql: """
@@ -46,7 +51,7 @@ struct TableTieOut {
                 LEFT JOIN trueup_pass_rows AS p ON p.pass_id = ?2 AND \(Self.isRow("p"))
                 LEFT JOIN trueup_run_undecided AS u ON u.run_seq = ?3 AND \(Self.isRow("u"))
                 WHERE \(isOfRun)
-                """, arguments: [apps, run.passID, run.sequence])
+                """, arguments: [appFilters, run.passID, run.sequence])
         let rows = row?.number(at: 0) ?? 0
         let held = row?.number(at: 1) ?? 0
         let inserted = row?.number(at: 2) ?? 0
@@ -55,13 +60,6 @@ struct TableTieOut {
             rows: rows, notAsked: rows &- held &- inserted &- before, judgedBefore: before,
             inserted: inserted, gone: inScope &- held)
     }
-}
-
-/// Counts the stored one-time purchases by what a run that ends did with them.
-struct PurchaseTieOut {
-    let db: Database
-    let run: RunReference
-    let filters: [String]
 
     /// Notes the verdict about a purchase; a later one of the checkpoint takes its place.
     static func note(_ purchase: JudgedPurchase, in run: RunReference, _ db: Database) throws {
@@ -91,12 +89,11 @@ struct PurchaseTieOut {
             WHERE p.pass_id = ?2)
         """
 
+    /// Counts the one-time purchases.
+    ///
     /// - Returns: Numbers of one moment; `nil` where no purchase is stored and none was compared.
     /// - Throws: What reading the database throws.
-    func count() throws -> PurchaseTotals? {
-        let arguments: StatementArguments = [
-            RunHeader.isForAppsAlone(filters) ? TextList.encode(filters) : "", run.passID,
-        ]
+    func countPurchases() throws -> PurchaseTotals? {
         let row = try Row.fetchOne(
             db,
             sql: """
@@ -112,9 +109,8 @@ struct PurchaseTieOut {
                 FROM purchases AS s
                 LEFT JOIN judged AS j ON j.bundle_id = s.bundle_id
                     AND j.environment = s.environment AND j.transaction_id = s.transaction_id
-                WHERE EXISTS (SELECT 1 FROM (SELECT ?1 AS narrowing) AS w
-                    WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
-                """, arguments: arguments)
+                WHERE \(isOfRun)
+                """, arguments: [appFilters, run.passID])
         func number(_ index: Int) -> Int { row?.number(at: index) ?? 0 }
         let totals = PurchaseTotals(
             stored: number(0), matched: number(1), discrepant: number(2), undecided: number(3),

@@ -67,7 +67,9 @@ struct Entitlements: Verb {
         return .ok
     }
 
-    private func warn(of state: EntitlementState, in invocation: Invocation) {
+    private func warn(
+        of state: (isOfCatalogue: Bool, waiting: Int), in invocation: Invocation
+    ) {
         if !state.isOfCatalogue {
             invocation.say(
                 "These entitlements were not worked out with the catalogue as it is now. The next run "
