@@ -84,6 +84,27 @@ func subscription(
 }
 
 extension SQLiteStore {
+    /// Loads lines that all give the columns of the file.
+    func loadSubscriptions(
+        columns: Set<SubscriptionField>, dryRun: Bool = false,
+        _ produce: (_ add: (LocalSubscription) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        try loadSubscriptions(columns: columns, dryRun: dryRun) { add in
+            try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
+        }
+    }
+
+    /// Loads lines that all give the columns of the file.
+    func loadTransactions(
+        into table: TransactionTable = .periods, columns: Set<TransactionField>,
+        dryRun: Bool = false,
+        _ produce: (_ add: (LocalTransaction) throws -> LineOutcome) throws -> Void
+    ) throws -> LoadCounts {
+        try loadTransactions(into: table, columns: columns, dryRun: dryRun) { add in
+            try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
+        }
+    }
+
     @discardableResult
     func load(
         _ rows: [LocalSubscription],

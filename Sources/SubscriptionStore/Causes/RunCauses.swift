@@ -175,7 +175,7 @@ struct ExplanationPage {
     func findings(after sequence: Int64?, limit: Int) throws -> [FindingToExplain] {
         let start = try sequence.map { $0 + 1 } ?? first()
         guard let start else { return [] }
-        let counts = CountedAmount.isCounted(
+        let counts = RunSummaryReader.isCounted(
             among: "(SELECT * FROM trueup_pass_findings WHERE superseded_by IS NULL) AS g")
         // By row number: an index would have SQLite sort the whole pass for each page.
         let statement = try db.cachedStatement(
@@ -248,7 +248,7 @@ struct ExplanationPage {
                     notificationType: row.requiredText(at: 1), subtype: row.text(at: 2),
                     signedDate: row.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
                     originalTransactionID: key.originalTransactionID,
-                    sendAttempts: SendAttemptText.decode(row.requiredText(at: 4)),
+                    sendAttempts: TextList.attempts(row.requiredText(at: 4)),
                     receivedAt: row.time(at: 5), isReported: row.integer(at: 6) == 1))
         }
         return found

@@ -75,9 +75,9 @@ extension Row {
         case (.string(let text), _):
             guard !stored.isPlainText, let bytes = brokenText(text, at: index) else {
                 if form == .text || text.isEmpty { return .value(.text(text)) }
-                return .unreadable(StoredValueText.of(text))
+                return .unreadable(ShownBytes.inFindings(text))
             }
-            return .unreadable(StoredValueText.of(bytes))
+            return .unreadable(ShownBytes.inFindings(bytes))
         case (.int64(let number), .integer): return .value(.integer(number))
         case (.int64(let number), .time):
             return .value(.time(Timestamp(unixMilliseconds: number)))
@@ -87,7 +87,7 @@ extension Row {
             guard let whole = Int64(exactly: number) else { return .unreadable(String(number)) }
             return .value(
                 form == .time ? .time(Timestamp(unixMilliseconds: whole)) : .integer(whole))
-        case (.blob(let data), _): return .unreadable(StoredValueText.of([UInt8](data)))
+        case (.blob(let data), _): return .unreadable(ShownBytes.inFindings([UInt8](data)))
         }
     }
 

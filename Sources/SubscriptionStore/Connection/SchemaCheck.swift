@@ -174,7 +174,7 @@ struct SchemaDamage {
                 + (concernsLedger
                     ? ", then run `trueup verify --database` to check the ledger." : ".")
                 + "\n"
-                + (missing.map(\.restoring) + [SchemaOfEntitlements.beginAgain])
+                + (missing.map(\.restoring) + [Schema.makeEntitlementsAgain])
                 .joined(separator: "\n"))
     }
 
@@ -184,7 +184,7 @@ struct SchemaDamage {
         let model = try SchemaParts.model(ofVersion: version)
         let missing = try model.read(SchemaParts.init).missing(in: SchemaParts(db))
         for part in missing { try db.execute(sql: part.restoring) }
-        if !missing.isEmpty { try db.execute(sql: SchemaOfEntitlements.beginAgain) }
+        if !missing.isEmpty { try db.execute(sql: Schema.makeEntitlementsAgain) }
         return missing.map(\.description)
     }
 

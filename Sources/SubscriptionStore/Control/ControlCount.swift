@@ -156,7 +156,7 @@ struct DeliveryCount {
 
     /// When Apple's first successful attempt was.
     private static func delivered(_ attempts: String) -> Timestamp? {
-        SendAttemptText.decode(attempts).filter(\.isSuccess).map(\.attemptDate).min()
+        TextList.attempts(attempts).filter(\.isSuccess).map(\.attemptDate).min()
     }
 }
 

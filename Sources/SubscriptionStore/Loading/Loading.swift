@@ -11,23 +11,12 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - columns: The columns that the file has; the others stay as they are on existing rows.
     ///   - dryRun: Only counts what would change; needs no right to write.
-    ///   - produce: Hands over the lines; if it throws, nothing is loaded and the error passes.
+    ///   - produce: Hands over the lines, each with the columns that it gives: the lowest bit for the
+    ///     first of `SubscriptionField`; `nil` for those of the file. If it throws, nothing is loaded
+    ///     and the error passes.
+    ///   - progress: Takes how many lines were compared with the table, and of how many.
     /// - Returns: How many lines changed what.
     /// - Throws: `StoreError`, or what `produce` throws.
-    package func loadSubscriptions(
-        columns: Set<SubscriptionField>, dryRun: Bool = false,
-        _ produce: (_ add: (LocalSubscription) throws -> LineOutcome) throws -> Void
-    ) throws -> LoadCounts {
-        try loadSubscriptions(columns: columns, dryRun: dryRun) { add in
-            try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
-        }
-    }
-
-    /// Loads lines that do not all give the same columns.
-    ///
-    /// With each line comes which columns it gives, the lowest bit for the first of
-    /// `SubscriptionField`; `nil` for those of the file. `progress` takes how many lines were
-    /// compared with the table, and of how many.
     package func loadSubscriptions(
         columns: Set<SubscriptionField>, dryRun: Bool = false,
         partly produce: (_ add: (LocalSubscription, UInt64?) throws -> LineOutcome) throws -> Void,
@@ -51,15 +40,12 @@ extension SQLiteStore {
         var absent = try columnsNotStored()
         let wanted = absent.intersection(columns)
         if !dryRun, !wanted.isEmpty {
-            let doing = "adding columns to the table `subscriptions`"
-            do {
+            try StoreError.naming("adding columns to the table `subscriptions`") {
                 let connection = try file.connectToWrite(
                     cacheKibibytes: StoreLimits.loadingCacheKibibytes)
                 defer { try? connection.close() }
                 // Books on a server have all columns, so this is never told to one.
                 try connection.write { db in try OptionalColumns.add(wanted, to: db) }
-            } catch let error as DatabaseError {
-                throw StoreError(error, doing: doing)
             }
             absent.subtract(wanted)
         }
@@ -67,17 +53,6 @@ extension SQLiteStore {
     }
 
     /// Loads rows of periods or purchases, in the same way.
-    package func loadTransactions(
-        into table: TransactionTable = .periods, columns: Set<TransactionField>,
-        dryRun: Bool = false,
-        _ produce: (_ add: (LocalTransaction) throws -> LineOutcome) throws -> Void
-    ) throws -> LoadCounts {
-        try loadTransactions(into: table, columns: columns, dryRun: dryRun) { add in
-            try withoutActuallyEscaping(add) { add in try produce { try add($0, nil) } }
-        }
-    }
-
-    /// Loads lines that do not all give the same columns; see `loadSubscriptions`.
     package func loadTransactions(
         into table: TransactionTable = .periods, columns: Set<TransactionField>,
         dryRun: Bool = false,
@@ -100,7 +75,7 @@ extension SQLiteStore {
         _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
     ) throws -> LoadCounts {
         let doing = "loading rows into the table `\(table.name)`"
-        do {
+        return try StoreError.naming(doing) {
             let loading = try connectToLoad(dryRun: dryRun, doing)
             defer { try? loading.close() }
             let lines = try stage(in: table, on: loading, produce, keep)
@@ -136,8 +111,6 @@ extension SQLiteStore {
             }
             counts.unchanged = lines - counts.skippedAsOlder - counts.updated - counts.inserted
             return counts
-        } catch let error as DatabaseError {
-            throw StoreError(error, doing: doing)
         }
     }
 
@@ -319,7 +292,7 @@ extension SQLiteStore {
         _ produce: (_ add: (ReceivedNotification) throws -> LineOutcome) throws -> Void
     ) throws -> LoadCounts {
         let doing = "loading notifications into the inbox"
-        do {
+        return try StoreError.naming(doing) {
             let loading = try connectToLoad(dryRun: dryRun, doing)
             defer { try? loading.close() }
             let lines = try stageNotifications(on: loading, produce)
@@ -336,8 +309,6 @@ extension SQLiteStore {
             }
             counts.unchanged = lines - counts.updated - counts.inserted
             return counts
-        } catch let error as DatabaseError {
-            throw StoreError(error, doing: doing)
         }
     }
 

@@ -20,15 +20,15 @@ struct StagedTable: Sendable {
     /// Columns of texts, which may hold bytes.
     let textColumns: Set<String>
     /// Those of them that are the company's own affair, so that any form is a value.
-    var freeColumns: Set<String> = []
+    let freeColumns: Set<String>
     /// Columns that rest on no statement of Apple's and need no date next to them.
     var undatedColumns: Set<String> = []
     /// Columns that the table lacks: no line gives them, except for one that is only looked at.
     var absentColumns: Set<String> = []
-    /// The column that is stored in a table next to this one.
-    var beside: BesideColumn?
+    /// The column that is stored in the table of `OtherPayments`, next to this one.
+    var beside: String?
     /// Whether the rows count versions.
-    let isVersioned: Bool
+    var isVersioned = false
     /// Whether lines are measured against the newest statement of Apple's that a run has seen.
     var isMeasured = false
 
@@ -72,7 +72,7 @@ struct StagedTable: Sendable {
     func create(_ table: String) -> String {
         """
         CREATE TABLE \(table) (\(columns.joined(separator: ", ")), \(Self.given),
-            PRIMARY KEY (\(keyColumns.joined(separator: ", ")))) WITHOUT ROWID
+            PRIMARY KEY (\(keyList))) WITHOUT ROWID
         """
     }
 
@@ -84,20 +84,17 @@ struct StagedTable: Sendable {
 
     /// Takes the next lines for a merge; how many there are shows in the number of changes.
     func takeNext(afterAKey: Bool) -> String {
-        let keys = keyColumns.joined(separator: ", ")
-        let marks = keyColumns.map { _ in "?" }.joined(separator: ", ")
-        return """
-            INSERT INTO \(Self.staging) SELECT * FROM \(Self.lines)
-            \(afterAKey ? "WHERE (\(keys)) > (\(marks))" : "")
-            ORDER BY \(keys) LIMIT \(StoreLimits.scatteredRowsPerChunk)
-            """
+        """
+        INSERT INTO \(Self.staging) SELECT * FROM \(Self.lines)
+        \(afterAKey ? "WHERE \(follows(afterAKey))" : "")
+        ORDER BY \(keyList) LIMIT \(StoreLimits.scatteredRowsPerChunk)
+        """
     }
 
     /// The key of the last line of a merge.
     var lastKey: String {
         """
-        SELECT \(keyColumns.joined(separator: ", ")) FROM \(Self.staging)
-        ORDER BY \(keyColumns.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1
+        SELECT \(keyList) FROM \(Self.staging) ORDER BY \(lastKeyFirst) LIMIT 1
         """
     }
 
@@ -168,7 +165,7 @@ struct StagedTable: Sendable {
     /// Whether a line changes a column: it gives it, and something other than is stored.
     private func changes(_ column: String) -> String {
         let isAbsent = absentColumns.contains(column)
-        let held = beside?.name == column ? heldBeside : isAbsent ? "NULL" : "t.\(column)"
+        let held = beside == column ? heldBeside : isAbsent ? "NULL" : "t.\(column)"
         var parts = ["\(held) IS NOT s.\(column)", isGiven(column)]
         if textColumns.contains(column) {
             parts.append(
@@ -200,7 +197,7 @@ struct StagedTable: Sendable {
 
     /// Updates what differs; columns that the file does not have stay as they are.
     var update: String? {
-        let given = givenColumns.filter { $0 != beside?.name }
+        let given = givenColumns.filter { $0 != beside }
         guard !given.isEmpty else { return nil }
         var values = given.map {
             "\($0) = CASE WHEN \(changes($0)) THEN s.\($0) ELSE t.\($0) END"
@@ -223,7 +220,7 @@ struct StagedTable: Sendable {
 
     /// The columns of the lines that the table has.
     private var ownColumns: [String] {
-        columns.filter { $0 != beside?.name && !absentColumns.contains($0) }
+        columns.filter { $0 != beside && !absentColumns.contains($0) }
     }
 
     private var isNew: String {
@@ -245,20 +242,11 @@ struct StagedTable: Sendable {
 }
 
 extension StagedTable {
-    /// A column of the lines that is in a table of its own, with the key of the rows.
-    struct BesideColumn: Sendable {
-        /// Its name in the lines.
-        let name: String
-        let table: String
-        /// Its name in that table, where it is never null.
-        let column: String
-    }
-
     /// The value next to the stored row `t`.
-    var heldBeside: String {
-        guard let beside else { return "NULL" }
+    private var heldBeside: String {
         let isOfRow = keyColumns.map { "o.\($0) = t.\($0)" }.joined(separator: " AND ")
-        return "(SELECT o.\(beside.column) FROM main.\(beside.table) AS o WHERE \(isOfRow))"
+        return "(SELECT o.\(OtherPayments.column) FROM main.\(OtherPayments.table) AS o "
+            + "WHERE \(isOfRow))"
     }
 
     /// Notes the customers of the stored rows, whose entitlements the column may change.
@@ -281,25 +269,25 @@ extension StagedTable {
     ///
     /// Not counted here: a row of the table and what is next to it are one.
     var writesBeside: [String]? {
-        guard let beside, givenColumns.contains(beside.name) else { return nil }
-        let list = keyColumns.joined(separator: ", ")
+        guard let beside, givenColumns.contains(beside) else { return nil }
+        let (table, column) = (OtherPayments.table, OtherPayments.column)
         let keys = keyColumns.map { "s.\($0)" }.joined(separator: ", ")
         let isTaken = """
-            \(isGiven(beside.name)) AND NOT EXISTS (
+            \(isGiven(beside)) AND NOT EXISTS (
                 SELECT 1 FROM main.\(name) AS t WHERE \(keysAgree) AND \(isOlder))
             """
         return [
             """
-            INSERT INTO main.\(beside.table) (\(list), \(beside.column))
-            SELECT \(keys), s.\(beside.name) FROM \(Self.staging) AS s
-            WHERE s.\(beside.name) IS NOT NULL AND \(isTaken)
-            ON CONFLICT DO UPDATE SET \(beside.column) = excluded.\(beside.column)
-            WHERE \(beside.column) IS NOT excluded.\(beside.column)
+            INSERT INTO main.\(table) (\(keyList), \(column))
+            SELECT \(keys), s.\(beside) FROM \(Self.staging) AS s
+            WHERE s.\(beside) IS NOT NULL AND \(isTaken)
+            ON CONFLICT DO UPDATE SET \(column) = excluded.\(column)
+            WHERE \(column) IS NOT excluded.\(column)
             """,
             """
-            DELETE FROM main.\(beside.table) WHERE (\(list)) IN (
+            DELETE FROM main.\(table) WHERE (\(keyList)) IN (
                 SELECT \(keys) FROM \(Self.staging) AS s
-                WHERE s.\(beside.name) IS NULL AND \(isTaken))
+                WHERE s.\(beside) IS NULL AND \(isTaken))
             """,
         ]
     }
@@ -322,6 +310,10 @@ extension StagedTable {
 
     private var keyList: String { keyColumns.joined(separator: ", ") }
 
+    private var lastKeyFirst: String {
+        keyColumns.map { $0 + " DESC" }.joined(separator: ", ")
+    }
+
     private var marks: String { keyColumns.map { _ in "?" }.joined(separator: ", ") }
 
     private func follows(_ afterAKey: Bool) -> String {
@@ -340,7 +332,7 @@ extension StagedTable {
     func lastOfAll(afterAKey: Bool) -> String {
         """
         SELECT \(keyList) FROM \(Self.lines) WHERE \(follows(afterAKey))
-        ORDER BY \(keyColumns.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1
+        ORDER BY \(lastKeyFirst) LIMIT 1
         """
     }
 
@@ -416,36 +408,36 @@ extension StagedTable {
     static func subscriptions(
         giving columns: Set<SubscriptionField>, lacking absent: Set<SubscriptionField>
     ) -> StagedTable {
-        let fields = SubscriptionField.allCases
-        let keys = ["bundle_id", "environment", "original_transaction_id"]
-        return StagedTable(
-            name: "subscriptions", columns: fields.map(\.rawValue), keyColumns: keys,
-            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
-                !keys.contains($0)
-            },
-            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
-            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
-            undatedColumns: [SubscriptionField.paidElsewhereUntil.rawValue],
-            absentColumns: Set(absent.map(\.rawValue)),
-            beside: StagedTable.BesideColumn(
-                name: SubscriptionField.paidElsewhereUntil.rawValue, table: OtherPayments.table,
-                column: OtherPayments.column),
-            isVersioned: true, isMeasured: true)
+        var table = StagedTable(
+            "subscriptions", of: SubscriptionField.allCases, by: .originalTransactionID,
+            giving: columns)
+        let paidElsewhere = SubscriptionField.paidElsewhereUntil.rawValue
+        table.undatedColumns = [paidElsewhere]
+        table.absentColumns = Set(absent.map(\.rawValue))
+        table.beside = paidElsewhere
+        table.isVersioned = true
+        table.isMeasured = true
+        return table
     }
 
     static func transactions(
         _ table: TransactionTable, giving columns: Set<TransactionField>
     ) -> StagedTable {
-        let fields = table.fields
-        let keys = ["bundle_id", "environment", "transaction_id"]
-        return StagedTable(
-            name: table.rawValue, columns: fields.map(\.rawValue), keyColumns: keys,
-            givenColumns: fields.filter(columns.contains).map(\.rawValue).filter {
-                !keys.contains($0)
-            },
-            textColumns: Set(fields.filter { $0.form == .text }.map(\.rawValue)),
-            freeColumns: Set(fields.filter { $0.definition.content == .name }.map(\.rawValue)),
-            isVersioned: false)
+        StagedTable(table.rawValue, of: table.fields, by: .transactionID, giving: columns)
+    }
+
+    private init<Column: RowColumn>(
+        _ name: String, of fields: [Column], by identifier: Column, giving columns: Set<Column>
+    ) {
+        self.name = name
+        self.columns = fields.map(\.rawValue)
+        let keys = ["bundle_id", "environment", identifier.rawValue]
+        keyColumns = keys
+        givenColumns = fields.filter(columns.contains).map(\.rawValue).filter {
+            !keys.contains($0)
+        }
+        textColumns = Set(fields.filter { $0.form == .text }.map(\.rawValue))
+        freeColumns = Set(fields.filter { $0.definition.content == .name }.map(\.rawValue))
     }
 }
 

@@ -10,7 +10,7 @@
 enum Schema {
     /// All statements, in an order in which each finds the tables that it names.
     static let statements = [
-        companyRows, SchemaOfEntitlements.statements, SchemaOfCompany.statements, ledger, plans,
+        companyRows, entitlements, otherDatabases, ledger, plans,
         outbox,
         evidence, knownIDs, notifications,
         agenda, quota, checkpoints, checkpointHistory, runs, runLists, findings,

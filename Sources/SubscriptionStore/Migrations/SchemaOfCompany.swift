@@ -1,8 +1,7 @@
-/// The part of the schema about databases next to this one.
-enum SchemaOfCompany {
+extension Schema {
     /// Databases next to this one: the company's own table, whose rows `subscriptions` then holds a
     /// copy of; and the server that holds trueup's database, of which this file is then a copy.
-    static let statements = """
+    static let otherDatabases = """
         -- The identity of the database, which its ledger and reports carry.
         CREATE TABLE trueup_database (id TEXT NOT NULL);
         INSERT INTO trueup_database VALUES (lower(hex(randomblob(16))));

@@ -1,5 +1,5 @@
-/// The part of schema 1 that holds the customers' entitlements; frozen once released, like `Schema`.
-enum SchemaOfEntitlements {
+/// The part of schema 1 that holds the customers' entitlements.
+extension Schema {
     /// Adds a customer to the notes, under a number that no note had before.
     ///
     /// Deleted first: a service may write with OR REPLACE or OR IGNORE, which would then count for the
@@ -62,7 +62,7 @@ enum SchemaOfEntitlements {
     }
 
     /// The columns that entitlements follow from.
-    private static let read = [
+    private static let readOfSubscriptions = [
         "bundle_id", "environment", "original_transaction_id", "customer_id", "product_id",
         "status",
         "expires_date", "grace_period_expires_date", "auto_renew_status", "auto_renew_product_id",
@@ -76,9 +76,9 @@ enum SchemaOfEntitlements {
     ]
 
     /// Lets the next run make all entitlements again, because triggers were missing for a while.
-    static let beginAgain = "DELETE FROM trueup_entitlement_catalogue;"
+    static let makeEntitlementsAgain = "DELETE FROM trueup_entitlement_catalogue;"
 
-    static let statements = """
+    static let entitlements = """
         -- Until when each customer may use what they bought, for services to read. A row stays after
         -- its end. `expires_date` is NULL for life. `changed_in` is the newest run when the row last
         -- changed.
@@ -144,7 +144,7 @@ enum SchemaOfEntitlements {
             WHERE customer_id IS NOT NULL;
         \(triggers(
             "trueup_note", on: "subscriptions",
-            key: ["bundle_id", "environment", "original_transaction_id"], read: read))
+            key: ["bundle_id", "environment", "original_transaction_id"], read: readOfSubscriptions))
         \(triggers(
             "trueup_note_purchase", on: "purchases",
             key: ["bundle_id", "environment", "transaction_id"], read: readOfPurchases))

@@ -167,7 +167,7 @@ struct CorrectionStaging {
                 TextList.encode(correction.kinds.map(\.rawValue)),
                 correction.evidence.hexadecimal, correction.evidenceRenewal?.hexadecimal,
                 correction.appleSignedDate.unixMilliseconds, correction.reason,
-                AppliedRuleText.encode(correction.rules), run.sequence,
+                TextList.encode(correction.rules), run.sequence,
                 TextList.encode(correction.continuedBy), correction.restsOn?.unixMilliseconds,
             ])
         let id = db.lastInsertedRowID
@@ -344,7 +344,7 @@ extension PlannedCorrection {
             kinds: columns.list().compactMap(FindingKind.init(rawValue:)),
             evidence: columns.requiredDigest(), evidenceRenewal: columns.digest(),
             appleSignedDate: columns.requiredTime(), reason: columns.requiredText(),
-            rules: AppliedRuleText.decode(columns.requiredText()), undoOf: columns.integer())
+            rules: TextList.rules(columns.requiredText()), undoOf: columns.integer())
         continuedBy = columns.list()
         restsOn = columns.time()
     }

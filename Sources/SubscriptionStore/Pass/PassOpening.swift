@@ -100,7 +100,7 @@ struct PassOpening {
                 """,
             arguments: [
                 run.runID, passID, resumedFrom, run.job, run.mode.rawValue,
-                run.started.unixMilliseconds, AppList.encode(run.apps), run.actor, run.toolVersion,
+                run.started.unixMilliseconds, TextList.encode(run.apps), run.actor, run.toolVersion,
                 run.settingsDigest, TextList.encode(run.filters), run.coversEveryRow,
                 run.notFoundConfirmations, run.jobFile, run.guards, counted,
             ])

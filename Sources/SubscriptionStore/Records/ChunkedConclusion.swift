@@ -382,12 +382,12 @@ extension SQLiteStore {
     }
 }
 
-/// Which of a subscription's findings counts with the price of a period.
-///
-/// One for each direction, the most severe; of equally severe ones the first by kind and field, as
-/// the report sorts them. A difference of price is not a period's price and always counts.
-enum CountedAmount {
+extension RunSummaryReader {
     /// SQL: whether the amount of the finding `f` counts among the findings `g`.
+    ///
+    /// Of a subscription's findings one counts with the price of a period for each direction, the most
+    /// severe; of equally severe ones the first by kind and field, as the report sorts them. A
+    /// difference of price is not a period's price and always counts.
     static func isCounted(among findings: String) -> String {
         """
         f.amount IS NOT NULL AND f.currency IS NOT NULL

@@ -187,7 +187,7 @@ extension SQLiteStore {
             guard filters.isEmpty || RunHeader.isForAppsAlone(filters),
                 let began = row.time(at: 2)
             else { return }
-            for app in AppList.decode(row.requiredText(at: 0)) {
+            for app in TextList.apps(row.requiredText(at: 0)) {
                 passes[app] = max(began, passes[app] ?? began)
             }
         }

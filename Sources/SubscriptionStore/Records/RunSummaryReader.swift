@@ -62,7 +62,7 @@ struct RunSummaryReader {
         var header = RunHeader(
             runID: columns.requiredText(), job: columns.requiredText(),
             mode: RunMode(rawValue: columns.requiredText()) ?? .check,
-            started: columns.requiredTime(), apps: AppList.decode(columns.requiredText()),
+            started: columns.requiredTime(), apps: TextList.apps(columns.requiredText()),
             actor: columns.requiredText(), toolVersion: columns.requiredText(),
             settingsDigest: columns.requiredText(), filters: columns.list(),
             notFoundConfirmations: columns.number() ?? 0)
@@ -124,7 +124,7 @@ struct RunSummaryReader {
             """
             SELECT f.currency, f.direction, f.amount FROM trueup_run_findings AS r
             JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
-            WHERE r.run_seq = ? AND \(CountedAmount.isCounted(among: others))
+            WHERE r.run_seq = ? AND \(RunSummaryReader.isCounted(among: others))
             """, [sequence]
         ) { row in
             guard let direction = Direction(rawValue: row.requiredText(at: 1)) else { return }

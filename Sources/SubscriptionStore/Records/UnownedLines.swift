@@ -159,7 +159,7 @@ extension SQLiteRunRecord {
                 measures.unowned != nil
             else { return }
             try UnownedLines(db: db).forEach(
-                of: AppList.decode(row.requiredText(at: 0)), in: sequence, body)
+                of: TextList.apps(row.requiredText(at: 0)), in: sequence, body)
         }
     }
 }

@@ -145,7 +145,7 @@ struct NotificationRecorder {
                 run.passID, app.bundleID, app.environment.rawValue,
                 notification.originalTransactionID, notification.signedDate.unixMilliseconds,
                 notification.notificationUUID, notification.notificationType,
-                notification.subtype, SendAttemptText.encode(notification.sendAttempts),
+                notification.subtype, TextList.encode(notification.sendAttempts),
                 notification.receivedAt?.unixMilliseconds, notification.isReported,
             ])
     }

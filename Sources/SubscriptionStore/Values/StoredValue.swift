@@ -208,24 +208,22 @@ enum ShownBytes {
     /// value.
     static func valueText(of bytes: some Collection<UInt8>, isBlob: Bool) -> String {
         guard !isBlob, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self)
-        else { return StoredValueText.of(Array(bytes)) }
+        else { return inFindings(Array(bytes)) }
         return text
     }
-}
 
-/// A stored value of the wrong form, as it is shown in findings: short, and safe in every file.
-enum StoredValueText {
     private static let shownCharacters = 80
     private static let shownBytes = 40
 
-    static func of(_ text: String) -> String {
+    /// A text of the wrong form, as it is shown in findings: short, and safe in every file.
+    static func inFindings(_ text: String) -> String {
         let start = text.prefix(shownCharacters)
         return start.endIndex == text.endIndex
             ? text : "\(start)… (\(text.utf8.count) bytes)"
     }
 
-    /// Bytes as SQL spells them, `x'0aff'`.
-    static func of(_ bytes: [UInt8]) -> String {
+    /// The same of bytes, as SQL spells them: `x'0aff'`.
+    static func inFindings(_ bytes: [UInt8]) -> String {
         let start = "x'\(bytes.prefix(shownBytes).hexadecimal)'"
         return bytes.count <= shownBytes ? start : "\(start)… (\(bytes.count) bytes)"
     }
@@ -258,33 +256,29 @@ enum TextList {
         return column.utf8.split(separator: lineFeed, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
     }
-}
 
-/// The apps of a run in one column: bundle and environment, a line each.
-enum AppList {
+    /// The apps of a run: bundle and environment, a line each.
     static func encode(_ apps: [AppIdentity]) -> String {
-        TextList.encode(apps.flatMap { [$0.bundleID, $0.environment.rawValue] })
+        encode(apps.flatMap { [$0.bundleID, $0.environment.rawValue] })
     }
 
-    static func decode(_ column: String) -> [AppIdentity] {
-        let texts = TextList.decode(column)
+    static func apps(_ column: String) -> [AppIdentity] {
+        let texts = decode(column)
         return stride(from: 0, to: texts.count - 1, by: 2).compactMap { index in
             AppStoreEnvironment(rawValue: texts[index + 1]).map {
                 AppIdentity(bundleID: texts[index], environment: $0)
             }
         }
     }
-}
 
-/// The rules of a correction in one column: `kind name version` a line, `-` for no kind.
-enum AppliedRuleText {
+    /// The rules of a correction: `kind name version` a line, `-` for no kind.
     static func encode(_ rules: [AppliedRule]) -> String {
-        TextList.encode(
+        encode(
             rules.map { "\($0.kind?.rawValue ?? "-") \($0.rule.name) \($0.rule.version)" })
     }
 
-    static func decode(_ column: String) -> [AppliedRule] {
-        TextList.decode(column).compactMap { line in
+    static func rules(_ column: String) -> [AppliedRule] {
+        decode(column).compactMap { line in
             let words = line.split(separator: " ")
             guard words.count == 3, let version = Int(words[2]) else { return nil }
             return AppliedRule(
@@ -292,16 +286,14 @@ enum AppliedRuleText {
                 rule: RuleVersion(name: String(words[1]), version: version))
         }
     }
-}
 
-/// Send attempts in one column: a line each, UNIX milliseconds, a blank and Apple's result.
-enum SendAttemptText {
+    /// Send attempts: a line each, UNIX milliseconds, a blank and Apple's result.
     static func encode(_ attempts: [SendAttempt]) -> String {
-        TextList.encode(attempts.map { "\($0.attemptDate.unixMilliseconds) \($0.result)" })
+        encode(attempts.map { "\($0.attemptDate.unixMilliseconds) \($0.result)" })
     }
 
-    static func decode(_ column: String) -> [SendAttempt] {
-        TextList.decode(column).compactMap { line in
+    static func attempts(_ column: String) -> [SendAttempt] {
+        decode(column).compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let milliseconds = Int64(parts[0]) else { return nil }
             return SendAttempt(
