@@ -209,14 +209,6 @@ extension SQLiteStore {
     }
 }
 
-/// An entry of the ledger that the books have not noted as shown by a report.
-package struct UnreportedEntry: Hashable, Sendable {
-    package var entry: LedgerEntry
-    /// The evidence that the entry rests on and trueup's database has neither as a payload nor as a
-    /// tombstone: it was restored to a state before the entry was written.
-    package var lacking: [EvidenceDigest]
-}
-
 /// An unreported entry with what the reports show of it.
 package struct RecoveredEntry: Hashable, Sendable {
     package var entry: LedgerEntry
@@ -246,11 +238,13 @@ extension SQLiteStore {
     /// - Parameters:
     ///   - number: The last one that was checked; `nil` for none.
     ///   - limit: How many at most.
-    /// - Returns: Fewer than `limit` only at the end of the ledger.
+    /// - Returns: Fewer than `limit` only at the end of the ledger. `lacking` is the evidence that the
+    ///   entry rests on and trueup's database has neither as a payload nor as a tombstone: it was
+    ///   restored to a state before the entry was written.
     /// - Throws: `StoreError` when the books cannot be read.
     package func unreportedEntries(
         after number: Int64?, limit: Int
-    ) async throws(StoreError) -> [UnreportedEntry] {
+    ) async throws(StoreError) -> [(entry: LedgerEntry, lacking: [EvidenceDigest])] {
         try await read("looking for corrections that no report shows") { db in
             let vault = EvidenceVault(db: db)
             let first = try number ?? ReportedEntries(db: db).last()
@@ -265,7 +259,7 @@ extension SQLiteStore {
                 let entry = try LedgerEntry(row)
                 let lacking = try [entry.evidence, entry.evidenceRenewal].compactMap(\.self)
                     .filter { try vault.payload($0) == nil && vault.tombstone($0) == nil }
-                return UnreportedEntry(entry: entry, lacking: lacking)
+                return (entry, lacking)
             }
         }
     }

@@ -58,7 +58,8 @@ final class UnreadApps: Sendable {
     }
 }
 
-/// What the company's database committed, and the reasons of the changes that it refused, each once.
+/// The outcomes in the company's database: the entries that it committed, and the reasons of the
+/// changes that it refused, each once.
 final class CompanyOutcomes: Sendable {
     private let committedEntries = Mutex<ClosedRange<Int64>?>(nil)
 

@@ -8,11 +8,6 @@ package struct Migration: Sendable {
     package let number: Int
     package let sql: String
 
-    package init(number: Int, sql: String) {
-        self.number = number
-        self.sql = sql
-    }
-
     /// Marks a file as trueup's (`PRAGMA application_id`): the ASCII codes of `TRUP`.
     package static let applicationID = 0x5452_5550
 

@@ -23,13 +23,10 @@ extension SQLiteStore {
                 watermarks: try Self.watermarks(db),
                 openFindings: try Self.openFindings(at: now, db))
             overview.completePasses = try Self.completePasses(db)
-            overview.judgedRows =
-                try db.count("SELECT count(*) FROM trueup_checks")
-            overview.purchases =
-                try db.count("SELECT count(*) FROM purchases")
+            overview.judgedRows = try db.count("SELECT count(*) FROM trueup_checks")
+            overview.purchases = try db.count("SELECT count(*) FROM purchases")
             overview.oldestCheck = try SweepOrder.oldestCheck(db)
-            let pending =
-                try db.count("SELECT count(*) FROM trueup_agenda")
+            let pending = try db.count("SELECT count(*) FROM trueup_agenda")
             overview.checkedByStoppedRuns = try Self.checkedByStoppedRuns(db)
             overview.pending = pending - overview.checkedByStoppedRuns
             overview.outbox = try OutboxTotals(db, at: now)

@@ -222,7 +222,7 @@ enum ShownBytes {
             ? text : "\(start)… (\(text.utf8.count) bytes)"
     }
 
-    /// The same of bytes, as SQL spells them: `x'0aff'`.
+    /// Bytes of the wrong form, as SQL spells them: `x'0aff'`.
     static func inFindings(_ bytes: [UInt8]) -> String {
         let start = "x'\(bytes.prefix(shownBytes).hexadecimal)'"
         return bytes.count <= shownBytes ? start : "\(start)… (\(bytes.count) bytes)"

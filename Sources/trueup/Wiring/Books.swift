@@ -258,8 +258,8 @@ struct BooksBehind {
     ///
     /// `reports` are given for an entry up to which all were reported.
     private func recover(
-        _ unreported: UnreportedEntry, from reports: ReportedLedger?, at time: Timestamp,
-        _ counts: inout Counts
+        _ unreported: (entry: LedgerEntry, lacking: [EvidenceDigest]),
+        from reports: ReportedLedger?, at time: Timestamp, _ counts: inout Counts
     ) -> RecoveredEntry? {
         let entry = unreported.entry
         guard reports != nil || !unreported.lacking.isEmpty else { return nil }
