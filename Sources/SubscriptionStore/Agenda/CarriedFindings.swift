@@ -48,16 +48,15 @@ struct CarriedFindings {
         // This run did not ask Apple about it.
         let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
             .joined(separator: ", ")
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns), action, is_carried)
-                SELECT ?1, \(columns), CASE action WHEN 'refused' THEN 'refused' ELSE 'none' END, 1
-                FROM trueup_pass_findings
-                WHERE pass_id = ?2 AND finding_id = ?3 AND (superseded_by IS NULL OR is_carried = 1)
-                    AND (pass_id <> ?1 OR is_carried = 1)
-                ORDER BY superseded_by IS NOT NULL, is_carried, finding_seq DESC LIMIT 1
-                """
-        ).execute(arguments: [passID, finding.checkpoint, finding.findingID])
+        try db.run(
+            """
+            INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns), action, is_carried)
+            SELECT ?1, \(columns), CASE action WHEN 'refused' THEN 'refused' ELSE 'none' END, 1
+            FROM trueup_pass_findings
+            WHERE pass_id = ?2 AND finding_id = ?3 AND (superseded_by IS NULL OR is_carried = 1)
+                AND (pass_id <> ?1 OR is_carried = 1)
+            ORDER BY superseded_by IS NOT NULL, is_carried, finding_seq DESC LIMIT 1
+            """, [passID, finding.checkpoint, finding.findingID])
     }
 
     /// No longer repeats a finding that an unpublished report would have listed as open, and that
@@ -65,13 +64,12 @@ struct CarriedFindings {
     ///
     /// One that names no subscription is repeated all the same: its source may show it only once.
     private func drop(_ finding: RememberedFinding) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_findings AS f INDEXED BY trueup_pass_findings_owed
-                SET superseded_by = (SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?1)
-                WHERE \(Self.isRepeatedAsOpen) AND f.finding_id = ?2
-                """
-        ).execute(arguments: [passID, finding.findingID])
+        try db.run(
+            """
+            UPDATE trueup_pass_findings AS f INDEXED BY trueup_pass_findings_owed
+            SET superseded_by = (SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?1)
+            WHERE \(Self.isRepeatedAsOpen) AND f.finding_id = ?2
+            """, [passID, finding.findingID])
     }
 
     private static let isRepeatedAsOpen = """
@@ -133,16 +131,14 @@ struct FindingQuestions: Sendable {
             guard run.judgesRows, run.leavesOutNothingOfItsApps,
                 run.worksOffQueue || !run.coversEveryRow
             else { return false }
-            return try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_runs AS r
-                        WHERE \(Self.notesNothing)
-                            AND r.pass_id NOT IN (SELECT pass_id FROM trueup_applications)
-                            AND r.run_seq >= ifnull((SELECT max(run_seq) FROM trueup_runs
-                                WHERE job = ? AND mode = ? AND narrowing = ? AND pass_id NOT IN
-                                    (SELECT pass_id FROM trueup_applications)), 0))
-                    """, arguments: [run.job, run.mode.rawValue, filter]) ?? false
+            return try db.holds(
+                """
+                trueup_runs AS r WHERE \(Self.notesNothing)
+                    AND r.pass_id NOT IN (SELECT pass_id FROM trueup_applications)
+                    AND r.run_seq >= ifnull((SELECT max(run_seq) FROM trueup_runs
+                        WHERE job = ? AND mode = ? AND narrowing = ? AND pass_id NOT IN
+                            (SELECT pass_id FROM trueup_applications)), 0)
+                """, [run.job, run.mode.rawValue, filter])
         }
     }
 
@@ -154,8 +150,7 @@ struct FindingQuestions: Sendable {
             // Rows that were never checked are checked anyway.
             """
             EXISTS (SELECT 1 FROM trueup_checks AS c
-                WHERE c.bundle_id = h.bundle_id AND c.environment = h.environment
-                    AND c.original_transaction_id = h.original_transaction_id)
+                WHERE \(SubscriptionKey.agree("c", "h")))
             AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
                 JOIN trueup_runs AS r ON r.pass_id = f.pass_id
                 WHERE f.pass_id = h.last_pass_id AND f.finding_id = h.finding_id
@@ -174,9 +169,7 @@ struct FindingQuestions: Sendable {
                 \(QuestionQueue.insertion)
                 SELECT s.bundle_id, s.environment, s.original_transaction_id, ?1, ?2, ?3, 0
                 FROM trueup_findings AS h
-                JOIN subscriptions AS s ON s.bundle_id = h.bundle_id
-                    AND s.environment = h.environment
-                    AND s.original_transaction_id = h.original_transaction_id
+                JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "h"))
                 WHERE h.state IN \(OpenFindings.states)
                     AND h.finding_id >= ?4 AND h.finding_id < ?5
                     AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j

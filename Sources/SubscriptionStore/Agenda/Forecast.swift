@@ -115,15 +115,13 @@ private struct ForecastQuestions {
     /// it.
     private func isJudged(_ key: SubscriptionKey) throws -> Bool {
         guard let passID else { return false }
-        return try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_pass_rows WHERE pass_id = ?
-                        AND bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                        AND verdict <> \(VerdictCode.noted.rawValue)
-                        AND NOT (verdict = \(VerdictCode.undecided.rawValue)
-                            AND reason IN ('deadline', 'unavailable', 'rate_limited')))
-                    """), arguments: [passID] + key.arguments) ?? false
+        return try db.holds(
+            """
+            trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isGiven)
+                AND verdict <> \(VerdictCode.noted.rawValue)
+                AND NOT (verdict = \(VerdictCode.undecided.rawValue)
+                    AND reason IN ('deadline', 'unavailable', 'rate_limited'))
+            """, [passID] + key.arguments)
     }
 
     private mutating func ask(_ row: LocalSubscription, because reason: QuestionReason) throws {
@@ -148,9 +146,8 @@ private struct ForecastQuestions {
         try Int64.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT account FROM trueup_checks WHERE bundle_id = ?
-                        AND environment = ? AND original_transaction_id = ?
-                        AND account IS NOT NULL
+                    SELECT account FROM trueup_checks
+                    WHERE \(SubscriptionKey.isGiven) AND account IS NOT NULL
                     """), arguments: key.arguments
         ).map { AccountDigest(bits: UInt64(bitPattern: $0)) }
     }
@@ -183,13 +180,9 @@ private struct ForecastQuestions {
     private mutating func askUnlessPending(
         _ key: SubscriptionKey, because reason: QuestionReason
     ) throws {
-        let isPending = try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
-                        AND environment = ? AND original_transaction_id = ? AND \(isAsked))
-                    """), arguments: key.arguments)
-        if isPending != true, let row = try row(of: key) { try ask(row, because: reason) }
+        let isPending = try db.holds(
+            "trueup_agenda WHERE \(SubscriptionKey.isGiven) AND \(isAsked)", key.arguments)
+        if !isPending, let row = try row(of: key) { try ask(row, because: reason) }
     }
 
     // MARK: Every row
@@ -206,12 +199,9 @@ private struct ForecastQuestions {
             sql: """
                 SELECT \(try LocalSubscription.columns(db)), ifnull(c.asked_at >= ?, 0)
                 FROM subscriptions AS s
-                LEFT JOIN trueup_checks AS c ON c.bundle_id = s.bundle_id
-                    AND c.environment = s.environment
-                    AND c.original_transaction_id = s.original_transaction_id
+                LEFT JOIN trueup_checks AS c ON \(SubscriptionKey.agree("c", "s"))
                 WHERE NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
-                    WHERE a.bundle_id = s.bundle_id AND a.environment = s.environment
-                        AND a.original_transaction_id = s.original_transaction_id AND \(isAsked))
+                    WHERE \(SubscriptionKey.agree("a", "s")) AND \(isAsked))
                 """, arguments: [began])
         while let row = try rows.next() {
             guard row.integer(at: LocalSubscription.columnCount) != 1 else {
@@ -230,13 +220,8 @@ private struct ForecastQuestions {
             forecast.rows += 1
             forecast.customers.add(row.text(at: 0))
         }
-        forecast.resumes =
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_passes
-                        WHERE state = 'open' AND job = ? AND narrowing = '')
-                    """, arguments: [job]) ?? false
+        forecast.resumes = try db.holds(
+            "trueup_passes WHERE state = 'open' AND job = ? AND narrowing = ''", [job])
         forecast.pastRuns = try Row.fetchAll(
             db,
             sql: """

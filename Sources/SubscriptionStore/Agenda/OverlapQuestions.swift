@@ -25,9 +25,7 @@ struct OverlapQuestions: Sendable {
                         AND o.paid_group = p.paid_group AND o.paid_group IS NOT NULL
                         AND o.bundle_id = p.bundle_id AND o.environment = p.environment
                         AND o.original_transaction_id <> p.original_transaction_id
-                    CROSS JOIN trueup_checks AS k ON k.bundle_id = p.bundle_id
-                        AND k.environment = p.environment
-                        AND k.original_transaction_id = p.original_transaction_id
+                    CROSS JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "p"))
                         AND k.customer = o.customer AND k.paid_group = o.paid_group
                         AND (k.account IS NULL OR o.account IS NULL OR k.account <> o.account)
                     \(PaidNeighbours.ofOneCustomer("k", "o"))
@@ -78,17 +76,14 @@ struct OverlapQuestions: Sendable {
     private func isPaidByOne(
         _ earlier: SubscriptionKey, _ later: SubscriptionKey, _ db: Database
     ) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_checks AS k
-                        CROSS JOIN trueup_checks AS o
-                        \(PaidNeighbours.ofOneCustomer("k", "o"))
-                        WHERE k.bundle_id = ? AND k.environment = ? AND k.original_transaction_id = ?
-                            AND o.bundle_id = ? AND o.environment = ?
-                            AND o.original_transaction_id = ?
-                            AND o.paid_group IS NOT NULL)
-                    """), arguments: later.arguments + earlier.arguments) ?? false
+        try db.holds(
+            """
+            trueup_checks AS k CROSS JOIN trueup_checks AS o
+            \(PaidNeighbours.ofOneCustomer("k", "o"))
+            WHERE k.bundle_id = ? AND k.environment = ? AND k.original_transaction_id = ?
+                AND o.bundle_id = ? AND o.environment = ? AND o.original_transaction_id = ?
+                AND o.paid_group IS NOT NULL
+            """, later.arguments + earlier.arguments)
     }
 
     /// Next to which subscription the checkpoint states that a row is paid for; `nil` where it does
@@ -105,10 +100,9 @@ struct OverlapQuestions: Sendable {
 
     private func ask(_ key: SubscriptionKey, _ db: Database) throws {
         let reason = QuestionReason.heldBack
-        try db.cachedStatement(
-            sql: "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)"
-        ).execute(
-            arguments: key.arguments + [
+        try db.run(
+            "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)",
+            key.arguments + [
                 reason.rank, QueuedQuestion.priority(reason, isEntitling: true),
                 started.unixMilliseconds,
             ])

@@ -77,29 +77,25 @@ struct QuestionQueue {
             db.cachedStatement(sql: "SELECT signed_date FROM \(Self.settledByNotification)"),
             arguments: [passID] + key)
         if let settled, settled >= restsOn { return }
-        try db.cachedStatement(
-            sql: "DELETE FROM \(Self.settledByNotification)"
-        ).execute(arguments: [passID] + key)
+        try db.run("DELETE FROM \(Self.settledByNotification)", [passID] + key)
         guard isDurable else {
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, ?)
-                    ON CONFLICT DO UPDATE SET rests_on = max(rests_on, excluded.rests_on)
-                    """
-            ).execute(arguments: [passID, turn] + key + [restsOn])
+            try db.run(
+                """
+                INSERT INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT DO UPDATE SET rests_on = max(rests_on, excluded.rests_on)
+                """, [passID, turn] + key + [restsOn])
             return
         }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_agenda (
-                    bundle_id, environment, original_transaction_id, reason, turn, since, rests_on)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET not_before = NULL, reason = min(reason, excluded.reason),
-                    turn = min(turn, excluded.turn),
-                    rests_on = max(ifnull(rests_on, excluded.rests_on), excluded.rests_on)
-                """
-        ).execute(
-            arguments: key + [
+        try db.run(
+            """
+            INSERT INTO trueup_agenda (
+                bundle_id, environment, original_transaction_id, reason, turn, since, rests_on)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET not_before = NULL, reason = min(reason, excluded.reason),
+                turn = min(turn, excluded.turn),
+                rests_on = max(ifnull(rests_on, excluded.rests_on), excluded.rests_on)
+            """,
+            key + [
                 QuestionReason.notification.rank, turn, since.unixMilliseconds, restsOn,
             ])
     }
@@ -111,12 +107,11 @@ struct QuestionQueue {
         return try Bool.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_agenda WHERE bundle_id = ?
-                            AND environment = ? AND original_transaction_id = ? AND rests_on > ?)
+                    SELECT EXISTS (SELECT 1 FROM trueup_agenda
+                            WHERE \(SubscriptionKey.isGiven) AND rests_on > ?)
                         OR EXISTS (SELECT 1 FROM trueup_pass_questions
-                            WHERE pass_id = ? AND turn IN (\(Self.pendingPriorities)) AND bundle_id = ?
-                                AND environment = ? AND original_transaction_id = ?
-                                AND rests_on > ?)
+                            WHERE pass_id = ? AND turn IN (\(Self.pendingPriorities))
+                                AND \(SubscriptionKey.isGiven) AND rests_on > ?)
                     """), arguments: arguments + ofPass) ?? false
     }
 
@@ -126,8 +121,8 @@ struct QuestionQueue {
         .joined(separator: ", ")
 
     private static let settledByNotification = """
-        trueup_pass_rows WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-            AND original_transaction_id = ? AND verdict = \(VerdictCode.match.rawValue)
+        trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isGiven)
+            AND verdict = \(VerdictCode.match.rawValue)
             AND asked_because IS NULL AND signed_date IS NOT NULL
         """
 
@@ -164,38 +159,34 @@ struct QueueUpdate: Sendable {
     private func noteChecks(
         _ rows: String, _ arguments: StatementArguments, _ db: Database
     ) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_checks (
-                    bundle_id, environment, original_transaction_id, asked_at,
-                    \(CheckRecord.columns.dropFirst().joined(separator: ", ")), customer, paid_group)
-                SELECT p.bundle_id, p.environment, p.original_transaction_id, ?, p.signed_date,
-                    p.clock, ifnull(p.is_lasting, 0), p.agreed, p.account, p.customer,
-                    p.paid_group
-                FROM \(rows)
-                WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
-                    \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
-                ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
-                    signed_date = excluded.signed_date,
-                    -- What is judged without a statement leaves the date on which the last one ends.
-                    clock = CASE WHEN excluded.signed_date IS NULL THEN ifnull(excluded.clock,
-                        CASE WHEN trueup_checks.clock > excluded.asked_at
-                            THEN trueup_checks.clock END) ELSE excluded.clock END,
-                    is_lasting = excluded.is_lasting, agreed = excluded.agreed,
-                    account = ifnull(excluded.account, trueup_checks.account),
-                    customer = excluded.customer, paid_group = excluded.paid_group
-                WHERE ifnull(trueup_checks.signed_date, 0) <= ifnull(excluded.signed_date, ?)
-                """
-        ).execute(
-            arguments: [started.unixMilliseconds] + arguments + [ended.unixMilliseconds])
+        try db.run(
+            """
+            INSERT INTO trueup_checks (
+                bundle_id, environment, original_transaction_id, asked_at,
+                \(CheckRecord.columns.dropFirst().joined(separator: ", ")), customer, paid_group)
+            SELECT p.bundle_id, p.environment, p.original_transaction_id, ?, p.signed_date,
+                p.clock, ifnull(p.is_lasting, 0), p.agreed, p.account, p.customer,
+                p.paid_group
+            FROM \(rows)
+            WHERE p.agreed IS NOT NULL AND p.verdict IN (\(VerdictCode.match.rawValue),
+                \(VerdictCode.discrepancy.rawValue), \(VerdictCode.inserted.rawValue))
+            ON CONFLICT DO UPDATE SET asked_at = excluded.asked_at,
+                signed_date = excluded.signed_date,
+                -- What is judged without a statement leaves the date on which the last one ends.
+                clock = CASE WHEN excluded.signed_date IS NULL THEN ifnull(excluded.clock,
+                    CASE WHEN trueup_checks.clock > excluded.asked_at
+                        THEN trueup_checks.clock END) ELSE excluded.clock END,
+                is_lasting = excluded.is_lasting, agreed = excluded.agreed,
+                account = ifnull(excluded.account, trueup_checks.account),
+                customer = excluded.customer, paid_group = excluded.paid_group
+            WHERE ifnull(trueup_checks.signed_date, 0) <= ifnull(excluded.signed_date, ?)
+            """, [started.unixMilliseconds] + arguments + [ended.unixMilliseconds])
     }
 
     /// Corrections of the row `p` that are neither written nor replaced.
     private static let isUnwritten = """
         EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-            WHERE c.pass_id = p.pass_id AND c.bundle_id = p.bundle_id
-                AND c.environment = p.environment
-                AND c.original_transaction_id = p.original_transaction_id
+            WHERE c.pass_id = p.pass_id AND \(SubscriptionKey.agree("c", "p"))
                 AND c.superseded_by IS NULL AND c.fate <> 'applied')
         """
 
@@ -203,61 +194,55 @@ struct QueueUpdate: Sendable {
     /// statement about the row, or one that is older than the statement for which Apple was asked.
     private static let isDoubtful = """
         (p.is_doubtful = 1 OR p.asked_because IS NOT NULL AND EXISTS (
-            SELECT 1 FROM trueup_agenda AS d WHERE d.bundle_id = p.bundle_id
-                AND d.environment = p.environment
-                AND d.original_transaction_id = p.original_transaction_id
+            SELECT 1 FROM trueup_agenda AS d WHERE \(SubscriptionKey.agree("d", "p"))
                 AND d.rests_on > p.signed_date))
         """
 
     /// A statement answers nothing that rests on a younger one.
     private func takeOff(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM trueup_agenda
-                WHERE (bundle_id, environment, original_transaction_id) IN (
-                    SELECT p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
-                    JOIN trueup_agenda AS a ON a.bundle_id = p.bundle_id
-                        AND a.environment = p.environment
-                        AND a.original_transaction_id = p.original_transaction_id
-                    WHERE (p.verdict IN (\(VerdictCode.match.rawValue),
-                                \(VerdictCode.discrepancy.rawValue),
-                                \(VerdictCode.inserted.rawValue))
-                            -- No later run asks Apple about it either.
-                            OR p.verdict = \(VerdictCode.excluded.rawValue)
-                                AND p.reason = '\(ExclusionReason.seatMember.rawValue)'
-                            -- A subscription without a row: it was answered, or the row is gone.
-                            OR p.verdict = \(VerdictCode.noted.rawValue)
-                                AND (a.reason = \(QuestionReason.notification.rank) OR ?))
-                        AND p.is_doubtful = 0 AND NOT \(Self.isUnwritten)
-                        AND (a.rests_on IS NULL OR p.signed_date IS NULL
-                            OR a.rests_on <= p.signed_date))
-                """
-        ).execute(arguments: arguments + [acceptsTable])
+        try db.run(
+            """
+            DELETE FROM trueup_agenda
+            WHERE (bundle_id, environment, original_transaction_id) IN (
+                SELECT p.bundle_id, p.environment, p.original_transaction_id FROM \(rows)
+                JOIN trueup_agenda AS a ON \(SubscriptionKey.agree("a", "p"))
+                WHERE (p.verdict IN (\(VerdictCode.match.rawValue),
+                            \(VerdictCode.discrepancy.rawValue),
+                            \(VerdictCode.inserted.rawValue))
+                        -- No later run asks Apple about it either.
+                        OR p.verdict = \(VerdictCode.excluded.rawValue)
+                            AND p.reason = '\(ExclusionReason.seatMember.rawValue)'
+                        -- A subscription without a row: it was answered, or the row is gone.
+                        OR p.verdict = \(VerdictCode.noted.rawValue)
+                            AND (a.reason = \(QuestionReason.notification.rank) OR ?))
+                    AND p.is_doubtful = 0 AND NOT \(Self.isUnwritten)
+                    AND (a.rests_on IS NULL OR p.signed_date IS NULL
+                        OR a.rests_on <= p.signed_date))
+            """, arguments + [acceptsTable])
     }
 
     private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let noted = VerdictCode.noted.rawValue
         // A row that is undecided, or whose correction is not written, is checked in each run.
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_agenda (
-                    bundle_id, environment, original_transaction_id, reason, turn, since, attempts,
-                    doubts)
-                SELECT p.bundle_id, p.environment, p.original_transaction_id,
-                    CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END,
-                    CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END * 2,
-                    ?, 1, p.verdict <> \(VerdictCode.undecided.rawValue) AND NOT \(Self.isUnwritten)
-                FROM \(rows)
-                WHERE p.verdict = \(VerdictCode.undecided.rawValue) OR \(Self.isUnwritten)
-                    OR \(Self.isDoubtful)
-                ON CONFLICT DO UPDATE SET attempts = attempts + 1,
-                    doubts = CASE excluded.doubts WHEN 0 THEN 0 ELSE doubts + 1 END,
-                    not_before = CASE WHEN excluded.doubts = 1
-                        AND doubts >= \(RestingQuestions.runsInARow) THEN ? END
-                """
-        ).execute(
-            arguments: [started.unixMilliseconds] + arguments + [
+        try db.run(
+            """
+            INSERT INTO trueup_agenda (
+                bundle_id, environment, original_transaction_id, reason, turn, since, attempts,
+                doubts)
+            SELECT p.bundle_id, p.environment, p.original_transaction_id,
+                CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END,
+                CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END * 2,
+                ?, 1, p.verdict <> \(VerdictCode.undecided.rawValue) AND NOT \(Self.isUnwritten)
+            FROM \(rows)
+            WHERE p.verdict = \(VerdictCode.undecided.rawValue) OR \(Self.isUnwritten)
+                OR \(Self.isDoubtful)
+            ON CONFLICT DO UPDATE SET attempts = attempts + 1,
+                doubts = CASE excluded.doubts WHEN 0 THEN 0 ELSE doubts + 1 END,
+                not_before = CASE WHEN excluded.doubts = 1
+                    AND doubts >= \(RestingQuestions.runsInARow) THEN ? END
+            """,
+            [started.unixMilliseconds] + arguments + [
                 RestingQuestions.end(after: started).unixMilliseconds
             ])
     }
@@ -292,25 +277,24 @@ struct UnconcludedQuestions: Sendable {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let reason =
             "CASE p.verdict WHEN \(VerdictCode.noted.rawValue) THEN \(named) ELSE \(held) END"
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_agenda (
-                    bundle_id, environment, original_transaction_id, reason, turn, since)
-                SELECT p.bundle_id, p.environment, p.original_transaction_id,
-                    \(reason), \(reason) * 2, ?
-                FROM (SELECT * FROM trueup_pass_rows
-                    WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id)
-                        >= \(start.marks)
-                    ORDER BY bundle_id, environment, original_transaction_id
-                    LIMIT \(StoreLimits.rowsPerChunk)) AS p
-                WHERE p.verdict IN (\(VerdictCode.discrepancy.rawValue), \(VerdictCode.noted.rawValue))
-                    AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
-                        INDEXED BY trueup_pass_findings_by_outcome
-                        WHERE f.pass_id = p.pass_id AND f.outcome_bundle_id = p.bundle_id
-                            AND f.outcome_environment = p.environment
-                            AND f.outcome_original_transaction_id = p.original_transaction_id)
-                """
-        ).execute(arguments: [began, passID] + start.arguments)
+        try db.run(
+            """
+            INSERT OR IGNORE INTO trueup_agenda (
+                bundle_id, environment, original_transaction_id, reason, turn, since)
+            SELECT p.bundle_id, p.environment, p.original_transaction_id,
+                \(reason), \(reason) * 2, ?
+            FROM (SELECT * FROM trueup_pass_rows
+                WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id)
+                    >= \(start.marks)
+                ORDER BY bundle_id, environment, original_transaction_id
+                LIMIT \(StoreLimits.rowsPerChunk)) AS p
+            WHERE p.verdict IN (\(VerdictCode.discrepancy.rawValue), \(VerdictCode.noted.rawValue))
+                AND EXISTS (SELECT 1 FROM trueup_pass_findings AS f
+                    INDEXED BY trueup_pass_findings_by_outcome
+                    WHERE f.pass_id = p.pass_id AND f.outcome_bundle_id = p.bundle_id
+                        AND f.outcome_environment = p.environment
+                        AND f.outcome_original_transaction_id = p.original_transaction_id)
+            """, [began, passID] + start.arguments)
         let next = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """

@@ -53,9 +53,7 @@ extension SQLiteStore {
                         WHERE bundle_id = ?1 AND environment = ?2 AND customer_id <> ''),
                     counts (customer_id, count) AS (
                         SELECT s.customer_id, count(*) FROM transactions AS t
-                        JOIN subscriptions AS s ON s.bundle_id = t.bundle_id
-                            AND s.environment = t.environment
-                            AND s.original_transaction_id = t.original_transaction_id
+                        JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "t"))
                         WHERE t.bundle_id = ?1 AND t.environment = ?2 GROUP BY s.customer_id
                         UNION ALL
                         SELECT customer_id, count(*) FROM purchases
@@ -147,12 +145,12 @@ extension SQLiteStore {
                     StagedBatch(outcomes: outcomes))
             }
             guard run.worksOffQueue else { return }
-            try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO trueup_refund_reads VALUES (?, ?, ?, ?, ?)"
-            ).execute(arguments: [
-                customer.customer.owner, sweep.app.bundleID, sweep.app.environment.rawValue,
-                sweep.now.unixMilliseconds, pass.passID,
-            ])
+            try db.run(
+                "INSERT OR REPLACE INTO trueup_refund_reads VALUES (?, ?, ?, ?, ?)",
+                [
+                    customer.customer.owner, sweep.app.bundleID, sweep.app.environment.rawValue,
+                    sweep.now.unixMilliseconds, pass.passID,
+                ])
         }
     }
 }

@@ -55,14 +55,12 @@ struct ScheduledPass {
         coverage.asked = try byReason(Self.answered(where: Self.hasOwnQuestion))
         coverage.askedBeside = try byReason(Self.answered(where: "NOT (\(Self.hasOwnQuestion))"))
             .values.reduce(0, +)
-        coverage.settledByNotification =
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM trueup_pass_rows
-                    WHERE pass_id = ? AND asked_because IS NULL AND signed_date IS NOT NULL
-                        AND verdict = \(VerdictCode.match.rawValue)
-                    """, arguments: [passID]) ?? 0
+        coverage.settledByNotification = try db.count(
+            """
+            trueup_pass_rows
+            WHERE pass_id = ? AND asked_because IS NULL AND signed_date IS NOT NULL
+                AND verdict = \(VerdictCode.match.rawValue)
+            """, [passID])
         coverage.left = try byReason(Self.left)
         if let counts, counts.due[.sample, default: 0] > 0 {
             coverage.sample = try sample(seed: counts.seed)
@@ -95,11 +93,8 @@ struct ScheduledPass {
             WHERE w.pass_id = p.pass_id AND w.covers_every_row = 1)
         OR EXISTS (SELECT 1 FROM trueup_pass_questions AS q WHERE q.pass_id = p.pass_id
             AND q.turn IN (p.asked_because * 2, p.asked_because * 2 + 1)
-            AND q.bundle_id = p.bundle_id AND q.environment = p.environment
-            AND q.original_transaction_id = p.original_transaction_id)
-        OR EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE a.bundle_id = p.bundle_id
-            AND a.environment = p.environment
-            AND a.original_transaction_id = p.original_transaction_id
+            AND \(SubscriptionKey.agree("q", "p")))
+        OR EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(SubscriptionKey.agree("a", "p"))
             AND a.reason = p.asked_because)
         """
 
@@ -111,8 +106,7 @@ struct ScheduledPass {
             UNION SELECT reason, bundle_id, environment, original_transaction_id
             FROM trueup_agenda WHERE \(QuestionQueue.isForThisRun())) AS q
         WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?1
-            AND p.bundle_id = q.bundle_id AND p.environment = q.environment
-            AND p.original_transaction_id = q.original_transaction_id
+            AND \(SubscriptionKey.agree("p", "q"))
             AND ifnull(p.reason, '') <> '\(UndecidedReason.deadline.rawValue)')
         GROUP BY 1
         """
@@ -134,8 +128,7 @@ struct ScheduledPass {
                     sum(\(isJudged) AND p.asked_because IS NULL)
                 FROM trueup_pass_questions AS q
                 JOIN trueup_pass_rows AS p ON p.pass_id = q.pass_id
-                    AND p.bundle_id = q.bundle_id AND p.environment = q.environment
-                    AND p.original_transaction_id = q.original_transaction_id
+                    AND \(SubscriptionKey.agree("p", "q"))
                 WHERE q.pass_id = ? AND q.turn / 2 = \(QuestionReason.sample.rank)
                 """, arguments: [passID])
         return RunCoverage.Sample(

@@ -235,13 +235,6 @@ struct ChangedPeriods {
         h.state IN \(OpenFindings.states) AND h.original_transaction_id IS NOT NULL
         """
 
-    private static func isOfRow(_ table: String) -> String {
-        """
-        \(table).bundle_id = h.bundle_id AND \(table).environment = h.environment
-            AND \(table).original_transaction_id = h.original_transaction_id
-        """
-    }
-
     /// - Parameter readsHistories: Whether a question may lead to reading the history: only that
     ///   closes a finding about a period that is not the current one.
     /// - Returns: Keys of rows that are worth a question.
@@ -259,7 +252,7 @@ struct ChangedPeriods {
                 SELECT DISTINCT h.bundle_id, h.environment, h.original_transaction_id,
                     r.periods, r.periods_sha256
                 FROM trueup_findings AS h
-                JOIN trueup_history_revisions AS r ON \(Self.isOfRow("r"))
+                JOIN trueup_history_revisions AS r ON \(SubscriptionKey.agree("r", "h"))
                 WHERE \(Self.isOpen) AND h.kind IN \(Self.kinds)
                     AND r.periods IS NOT NULL AND r.periods_sha256 IS NOT NULL
                 """)
@@ -289,7 +282,7 @@ struct ChangedPeriods {
                     AND f.outcome_original_transaction_id = h.original_transaction_id
                     AND f.finding_id = h.finding_id
                     AND (f.superseded_by IS NULL OR f.is_carried = 1)
-                JOIN subscriptions AS s ON \(Self.isOfRow("s"))
+                JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "h"))
                     AND s.latest_transaction_id = f.transaction_id
                 WHERE \(Self.isOpen) AND h.kind = '\(FindingKind.price.rawValue)'
                 """)

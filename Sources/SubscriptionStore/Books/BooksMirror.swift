@@ -107,21 +107,18 @@ struct CopyMark {
 
     /// Ends the mirroring: a file that is written to alone is not a copy of anything.
     func remove() throws {
-        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_books_copy)") == true
-        else { return }
+        guard try db.holds("trueup_books_copy") else { return }
         try db.execute(sql: "DELETE FROM trueup_books_copy")
     }
 
     func set(_ state: BooksState) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_books_copy VALUES (1, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET number = excluded.number,
-                    generation = excluded.generation,
-                    transaction_name = excluded.transaction_name, schema = excluded.schema
-                """
-        ).execute(
-            arguments: [state.number, state.generation, state.transaction, state.schema])
+        try db.run(
+            """
+            INSERT INTO trueup_books_copy VALUES (1, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET number = excluded.number,
+                generation = excluded.generation,
+                transaction_name = excluded.transaction_name, schema = excluded.schema
+            """, [state.number, state.generation, state.transaction, state.schema])
     }
 }
 
@@ -343,7 +340,7 @@ struct ChangeCapture: Sendable {
                     change.rows.append(Array(values[keys...]))
                 }
             }
-            try db.cachedStatement(sql: "DELETE FROM temp.\(watched.notes)").execute()
+            try db.run("DELETE FROM temp.\(watched.notes)")
             changes.append(change)
         }
         return changes

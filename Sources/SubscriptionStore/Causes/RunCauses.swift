@@ -96,9 +96,9 @@ struct HeldBackCauses: Sendable {
             arguments: [first, next ?? Int64.max, run.passID])
         for row in held {
             guard let reason = Self.reason(row.requiredText(at: 1)) else { continue }
-            try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO trueup_run_finding_causes VALUES (?, ?, ?)"
-            ).execute(arguments: [run.sequence, row.integer(at: 0), reason])
+            try db.run(
+                "INSERT OR REPLACE INTO trueup_run_finding_causes VALUES (?, ?, ?)",
+                [run.sequence, row.integer(at: 0), reason])
         }
         return next
     }

@@ -128,8 +128,7 @@ struct DeliveryCount {
                 SELECT n.signed_date, n.verdict, d.received_at, d.attempts, i.recovered_at
                 FROM trueup_pass_notifications AS n
                 JOIN trueup_pass_deliveries AS d ON d.pass_id = n.pass_id
-                    AND d.bundle_id = n.bundle_id AND d.environment = n.environment
-                    AND d.original_transaction_id = n.original_transaction_id
+                    AND \(SubscriptionKey.agree("d", "n"))
                     AND d.signed_date = n.signed_date
                     AND d.notification_uuid = n.notification_uuid
                 LEFT JOIN trueup_notifications AS i ON i.notification_uuid = n.notification_uuid
@@ -393,9 +392,7 @@ struct TableSums {
             SELECT p.bundle_id, p.environment, p.our_status, p.apple_status, s.status,
                 p.apple_currency, p.apple_price, x.currency, x.price
             FROM trueup_pass_rows AS p
-            LEFT JOIN subscriptions AS s ON s.bundle_id = p.bundle_id
-                AND s.environment = p.environment
-                AND s.original_transaction_id = p.original_transaction_id
+            LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
             LEFT JOIN transactions AS x ON x.bundle_id = s.bundle_id
                 AND x.environment = s.environment AND x.transaction_id = s.latest_transaction_id
             WHERE p.pass_id = ? AND p.verdict IN (

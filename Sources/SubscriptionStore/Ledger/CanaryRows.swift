@@ -7,9 +7,7 @@ extension SQLiteStore {
     /// one.
     package func canarySize(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the canary") { db in
-            try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM trueup_canaries WHERE pass_id = ?",
-                arguments: [pass.passID]) ?? 0
+            try db.count("trueup_canaries WHERE pass_id = ?", [pass.passID])
         }
     }
 
@@ -19,9 +17,7 @@ extension SQLiteStore {
             guard let passID = try PassOpening(db: db, run: run).adoptable() else {
                 return false
             }
-            return try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_canaries WHERE pass_id = ?)",
-                arguments: [passID]) ?? false
+            return try db.holds("trueup_canaries WHERE pass_id = ?", [passID])
         }
     }
 
@@ -39,13 +35,12 @@ extension SQLiteStore {
         }
         return try await write(doing) { db in
             for key in chosen {
-                try db.cachedStatement(
-                    sql: """
-                        INSERT INTO trueup_canaries (
-                            pass_id, bundle_id, environment, original_transaction_id)
-                        VALUES (?, \(key.marks.dropFirst())
-                        """
-                ).execute(arguments: [passID] + key.arguments)
+                try db.run(
+                    """
+                    INSERT INTO trueup_canaries (
+                        pass_id, bundle_id, environment, original_transaction_id)
+                    VALUES (?, \(key.marks.dropFirst())
+                    """, [passID] + key.arguments)
             }
             try Self.completeCanary(of: passID, db)
             return chosen.count
@@ -84,9 +79,7 @@ extension SQLiteStore {
                             x.environment,
                             substr(x.continued_by, instr(x.continued_by, '/') + 1) AS linked
                         FROM trueup_canaries AS k CROSS JOIN trueup_pass_continuations AS x
-                            ON k.pass_id = x.pass_id AND k.bundle_id = x.bundle_id
-                            AND k.environment = x.environment
-                            AND k.original_transaction_id = x.original_transaction_id
+                            ON k.pass_id = x.pass_id AND \(SubscriptionKey.agree("k", "x"))
                         WHERE k.pass_id = ?1
                         UNION
                         SELECT x.pass_id, x.bundle_id, x.environment, x.original_transaction_id
@@ -116,9 +109,7 @@ extension SQLiteStore {
     package func writtenCanary(of pass: OpenPass) async throws(StoreError) -> [CanaryRow] {
         try await read("reading the canary") { db in
             let isItsOwn = """
-                c.pass_id = k.pass_id AND c.bundle_id = k.bundle_id
-                    AND c.environment = k.environment
-                    AND c.original_transaction_id = k.original_transaction_id
+                c.pass_id = k.pass_id AND \(SubscriptionKey.agree("c", "k"))
                 """
             let keys = try Row.fetchAll(
                 db,

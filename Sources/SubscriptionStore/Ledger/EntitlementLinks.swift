@@ -22,10 +22,7 @@ struct EntitlementLinks {
 
     /// The links that are missing; none for a run that applies a stored plan or reverts a run.
     func missing() throws -> [Link] {
-        let isApplication = try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_applications WHERE pass_id = ?)",
-            arguments: [passID])
-        guard isApplication == false else { return [] }
+        guard try !db.holds("trueup_applications WHERE pass_id = ?", [passID]) else { return [] }
         let losses = try Row.fetchCursor(
             db,
             sql: """
@@ -95,9 +92,9 @@ struct EntitlementLinks {
     func write(_ links: [Link]) throws {
         for link in links {
             let others = link.before + link.gains
-            try db.cachedStatement(
-                sql: "UPDATE trueup_pass_corrections SET continued_by = ? WHERE correction_id = ?"
-            ).execute(arguments: [TextList.encode(others), link.correction])
+            try db.run(
+                "UPDATE trueup_pass_corrections SET continued_by = ? WHERE correction_id = ?",
+                [TextList.encode(others), link.correction])
             try LinkedCorrections(db: db, passID: passID).add(link.gains, to: link.key)
         }
     }

@@ -59,17 +59,16 @@ struct Ledger {
     }
 
     private func insert(_ entry: LedgerEntry) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_ledger (
-                    entry, previous_hash, hash, run_id, kinds, target_table, bundle_id,
-                    environment, original_transaction_id, transaction_id, changes, evidence,
-                    evidence_renewal, apple_signed_date, written_at, actor, reason, undo_of,
-                    action, host, plan, row_version, access_continues_by)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: [
+        try db.run(
+            """
+            INSERT INTO trueup_ledger (
+                entry, previous_hash, hash, run_id, kinds, target_table, bundle_id,
+                environment, original_transaction_id, transaction_id, changes, evidence,
+                evidence_renewal, apple_signed_date, written_at, actor, reason, undo_of,
+                action, host, plan, row_version, access_continues_by)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
                 entry.number, entry.previousHash, entry.hash, entry.runID,
                 TextList.encode(entry.kinds.map(\.rawValue)), entry.table,
             ] + entry.subscription.arguments + [
@@ -255,12 +254,9 @@ extension SQLiteStore {
     package func corrections(writtenByRun runID: String) throws(StoreError) -> Int {
         let doing = "counting the corrections of the run \(runID)"
         return try view(doing) { db in
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM trueup_ledger WHERE run_id = ? AND target_table <> ?
-                    """,
-                arguments: [runID, ChangeSet.Table.ledger.rawValue]) ?? 0
+            try db.count(
+                "trueup_ledger WHERE run_id = ? AND target_table <> ?",
+                [runID, ChangeSet.Table.ledger.rawValue])
         }
     }
 
@@ -298,9 +294,7 @@ extension SQLiteStore {
     ) async throws(StoreError) {
         let doing = "marking every row to be checked again after a restore"
         let isNoticed = try await read(doing) { db in
-            try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_restores WHERE lost_hash = ?)",
-                arguments: [lostHash]) ?? false
+            try db.holds("trueup_restores WHERE lost_hash = ?", [lostHash])
         }
         guard !isNoticed else { return }
         while try await write(
@@ -341,13 +335,9 @@ extension SQLiteStore {
         ofEntry first: Int64, through last: Int64
     ) throws(StoreError) -> Bool {
         try view("looking for declarations") { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT NOT EXISTS (SELECT 1 FROM trueup_ledger
-                        WHERE entry BETWEEN ? AND ? AND target_table <> ?)
-                    """,
-                arguments: [first, last, ChangeSet.Table.ledger.rawValue]) ?? false
+            try !db.holds(
+                "trueup_ledger WHERE entry BETWEEN ? AND ? AND target_table <> ?",
+                [first, last, ChangeSet.Table.ledger.rawValue])
         }
     }
 

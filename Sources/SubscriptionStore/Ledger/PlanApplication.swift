@@ -252,10 +252,7 @@ struct LinkedCorrections {
 
     /// Whether the pass has any, which nearly none has.
     func exist() throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT EXISTS (SELECT 1 FROM trueup_pass_continuations WHERE pass_id = ?)"),
-            arguments: [passID]) ?? true
+        try db.holds("trueup_pass_continuations WHERE pass_id = ?", [passID])
     }
 
     /// The planned corrections to write together with those of this subscription, its own
@@ -390,13 +387,11 @@ extension SQLiteStore {
     /// How many planned corrections of the checkpoint were not tried yet.
     package func correctionsLeft(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the corrections that are left") { db in
-            try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM trueup_pass_corrections
-                        INDEXED BY trueup_pass_corrections_planned
-                    WHERE pass_id = ? AND fate = 'planned' AND superseded_by IS NULL
-                    """, arguments: [pass.passID]) ?? 0
+            try db.count(
+                """
+                trueup_pass_corrections INDEXED BY trueup_pass_corrections_planned
+                WHERE pass_id = ? AND fate = 'planned' AND superseded_by IS NULL
+                """, [pass.passID])
         }
     }
 
@@ -431,8 +426,7 @@ extension SQLiteStore {
                     SELECT \(PlannedCorrection.columns), p.asked_because
                     FROM trueup_pass_corrections AS c
                     LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
-                        AND p.bundle_id = c.bundle_id AND p.environment = c.environment
-                        AND p.original_transaction_id = c.original_transaction_id
+                        AND \(SubscriptionKey.agree("p", "c"))
                     WHERE c.pass_id = ? AND c.superseded_by IS NULL
                         AND c.fate IN ('planned', 'applied')
                     ORDER BY c.bundle_id, c.environment, c.original_transaction_id,

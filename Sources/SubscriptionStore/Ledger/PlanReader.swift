@@ -24,8 +24,7 @@ struct PlanReader {
     }
 
     func breakSeal(ofRun sequence: Int64) throws {
-        try db.cachedStatement(sql: "DELETE FROM trueup_run_plans WHERE run_seq = ?")
-            .execute(arguments: [sequence])
+        try db.run("DELETE FROM trueup_run_plans WHERE run_seq = ?", [sequence])
     }
 
     /// A plan by its identity; `nil` when no run of this database made it.
@@ -70,10 +69,8 @@ struct PlanReader {
         var digest = SHA256()
         digest.update(data: Array((head.canonical.rendered + "\n").utf8))
         var changes = 0
-        let total =
-            try Int.fetchOne(
-                db, sql: "SELECT count(*) \(Self.corrections)",
-                arguments: [run.sequence, run.passID]) ?? 0
+        let total = try db.count(
+            "trueup_pass_corrections AS c WHERE \(Self.isListed)", [run.sequence, run.passID])
         let rows = try Row.fetchCursor(
             db, sql: "SELECT \(PlannedCorrection.columns) \(Self.corrections) \(Self.order)",
             arguments: [run.sequence, run.passID])
@@ -132,20 +129,16 @@ struct PlanCount {
         }
         let changes = try changes()
         totals.filled = changes.filled
-        let failures = try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM trueup_pass_findings
-                WHERE pass_id = ? AND superseded_by IS NULL AND is_carried = 0
-                    AND kind = 'verification_failed'
-                """,
-            arguments: [passID])
-        let rows = try Int.fetchOne(db, sql: "SELECT count(*) FROM subscriptions")
+        let failures = try db.count(
+            """
+            trueup_pass_findings WHERE pass_id = ? AND superseded_by IS NULL AND is_carried = 0
+                AND kind = 'verification_failed'
+            """, [passID])
         let before = try Int.fetchOne(
             db, sql: "SELECT rows FROM trueup_table_sizes ORDER BY run_seq DESC LIMIT 1")
         var plan = PlanTotals(
             totals: totals, changes: changes.subscriptions, notFound: notFound,
-            verificationFailures: failures ?? 0, tableRows: rows ?? 0,
+            verificationFailures: failures, tableRows: try db.count("subscriptions"),
             tableRowsBefore: before)
         plan.doubtful = doubtful
         plan.inFlightByOurselves = try inFlightByOurselves()
@@ -220,9 +213,7 @@ struct PlanCount {
             db,
             sql: """
                 SELECT (SELECT count(*) FROM subscriptions AS s
-                    JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
-                        AND k.environment = s.environment
-                        AND k.original_transaction_id = s.original_transaction_id
+                    JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
                         AND k.asked_at >= o.began
                     WHERE NOT \(PassStaging.isSettled))
                 FROM trueup_passes AS w JOIN trueup_rounds AS o ON o.job = w.job
@@ -238,8 +229,7 @@ struct PlanCount {
             sql: """
                 SELECT count(*), ifnull(sum(EXISTS (
                     SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = p.pass_id
-                        AND c.bundle_id = p.bundle_id AND c.environment = p.environment
-                        AND c.original_transaction_id = p.original_transaction_id
+                        AND \(SubscriptionKey.agree("c", "p"))
                         AND c.superseded_by IS NULL AND c.fate IN ('planned', 'applied'))), 0)
                 FROM trueup_pass_rows AS p
                 WHERE p.pass_id = ? AND p.asked_because IN (\(Self.routineReasons))
@@ -255,21 +245,15 @@ struct PlanCount {
 
     /// Rows in flight whose `signed_date` is what a correction of trueup's wrote.
     private func inFlightByOurselves() throws -> Int {
-        try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM trueup_pass_rows AS p
-                JOIN subscriptions AS s ON s.bundle_id = p.bundle_id
-                    AND s.environment = p.environment
-                    AND s.original_transaction_id = p.original_transaction_id
-                WHERE p.pass_id = ? AND p.verdict = \(VerdictCode.excluded.rawValue)
-                    AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
-                    AND EXISTS (SELECT 1 FROM trueup_ledger AS l
-                        WHERE l.bundle_id = p.bundle_id AND l.environment = p.environment
-                            AND l.original_transaction_id = p.original_transaction_id
-                            AND l.apple_signed_date = s.signed_date)
-                """,
-            arguments: [passID]) ?? 0
+        try db.count(
+            """
+            trueup_pass_rows AS p JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
+            WHERE p.pass_id = ? AND p.verdict = \(VerdictCode.excluded.rawValue)
+                AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
+                AND EXISTS (SELECT 1 FROM trueup_ledger AS l
+                    WHERE \(SubscriptionKey.agree("l", "p"))
+                        AND l.apple_signed_date = s.signed_date)
+            """, [passID])
     }
 
     /// Reads the totals of the last complete run of the same job: for the same apps, where the
@@ -367,19 +351,15 @@ struct PlanStaging {
     static func isWritten(
         _ correction: PlannedCorrection, under plan: String, _ db: Database
     ) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT 1 FROM trueup_ledger
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    AND plan = ? AND target_table = ? AND ifnull(transaction_id, '') = ?
-                    AND ifnull(undo_of, 0) = ?
-                """)
-        let written = try Int.fetchOne(
-            statement,
-            arguments: correction.subscription.arguments + [
+        try db.holds(
+            """
+            trueup_ledger WHERE \(SubscriptionKey.isGiven)
+                AND plan = ? AND target_table = ? AND ifnull(transaction_id, '') = ?
+                AND ifnull(undo_of, 0) = ?
+            """,
+            correction.subscription.arguments + [
                 plan, correction.table, correction.transactionID ?? "", correction.undoOf ?? 0,
             ])
-        return written != nil
     }
 
     /// Copies the findings that the correction resolves into the checkpoint that writes it, with
@@ -391,16 +371,15 @@ struct PlanStaging {
         let columns = FindingStaging.columns.joined(separator: ", ")
         let values = FindingStaging.columns.map { $0 == "cause" ? Self.foundCause : "f.\($0)" }
             .joined(separator: ", ")
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
-                SELECT ?, ?, \(values) FROM trueup_pass_findings AS f
-                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
-                    AND outcome_original_transaction_id = ? AND correction_id = ?
-                    AND ifnull(superseded_by > ?, 1)
-                """
-        ).execute(
-            arguments: [run.passID, id, origin.sequence, origin.passID] + outcome.arguments + [
+        try db.run(
+            """
+            INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
+            SELECT ?, ?, \(values) FROM trueup_pass_findings AS f
+            WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                AND outcome_original_transaction_id = ? AND correction_id = ?
+                AND ifnull(superseded_by > ?, 1)
+            """,
+            [run.passID, id, origin.sequence, origin.passID] + outcome.arguments + [
                 number, origin.sequence,
             ])
     }
@@ -430,28 +409,25 @@ struct PlanStaging {
     /// The totals of the run that made the plan, which the guards compare the plan with.
     static func totals(behind plan: String, _ db: Database) throws -> PlanTotals {
         let origin = try origin(of: plan, db)
-        func count(_ sql: String) throws -> Int {
-            try Int.fetchOne(db, sql: sql, arguments: [origin.sequence]) ?? 0
-        }
         var plan = PlanTotals(
             totals: try RunSummaryReader.totals(of: origin.sequence, db), changes: 0,
             // What was carried over from an earlier run says nothing about this one.
-            notFound: try count(
+            notFound: try db.count(
                 """
-                SELECT count(*) FROM trueup_run_not_found AS n WHERE n.run_seq = ?
+                trueup_run_not_found AS n WHERE n.run_seq = ?
                     AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
                         WHERE f.key_bundle_id = n.bundle_id AND f.key_environment = n.environment
                             AND f.original_transaction_id = n.original_transaction_id
                             AND f.kind = 'not_found' AND f.is_carried <> 0
                             AND EXISTS (SELECT 1 FROM trueup_run_findings AS r
                                 WHERE r.run_seq = n.run_seq AND r.finding_seq = f.finding_seq))
-                """),
-            verificationFailures: try count(
+                """, [origin.sequence]),
+            verificationFailures: try db.count(
                 """
-                SELECT count(*) FROM trueup_run_findings AS r
+                trueup_run_findings AS r
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
-                """))
+                """, [origin.sequence]))
         // A partial run leaves out also rows that are due.
         let coverage: RunCoverage? = try StoredJSON.decode(
             try String.fetchOne(
@@ -547,8 +523,7 @@ extension SQLiteStore {
                     SELECT \(PlannedCorrection.columns), c.fate, p.reason
                     FROM trueup_pass_corrections AS c
                     LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
-                        AND p.bundle_id = c.bundle_id AND p.environment = c.environment
-                        AND p.original_transaction_id = c.original_transaction_id
+                        AND \(SubscriptionKey.agree("p", "c"))
                     WHERE c.pass_id = ? AND c.superseded_by IS NULL
                         AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
                     \(PlanReader.order)
@@ -600,13 +575,10 @@ extension SQLiteStore {
 
     private static func require(_ runID: String, _ db: Database) throws {
         // Books that were put back know a run since then only by its corrections.
-        let found = try Int.fetchOne(
-            db,
-            sql: """
-                SELECT 1 WHERE EXISTS (SELECT 1 FROM trueup_runs WHERE run_id = ?1)
-                    OR EXISTS (SELECT 1 FROM trueup_reported_ranges WHERE run_id = ?1)
-                """, arguments: [runID])
-        guard found != nil else {
+        guard
+            try db.holds("trueup_runs WHERE run_id = ?", [runID])
+                || db.holds("trueup_reported_ranges WHERE run_id = ?", [runID])
+        else {
             throw StoreError.unavailable(
                 "There is no run \(runID) in this database. `trueup status` lists them.")
         }

@@ -84,22 +84,11 @@ struct RowChange {
     }
 
     private func isStored(_ key: SubscriptionKey) throws -> Bool {
-        let read = try db.cachedStatement(
-            sql: """
-                SELECT 1 FROM subscriptions
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                """)
-        return try Int.fetchOne(read, arguments: key.arguments) != nil
+        try db.holds("subscriptions WHERE \(SubscriptionKey.isGiven)", key.arguments)
     }
 
     private func isStored(_ key: TransactionKey) throws -> Bool {
-        let read = try db.cachedStatement(
-            sql: """
-                SELECT 1 FROM \(correction.table)
-                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
-                """)
-        return try Int.fetchOne(
-            read, arguments: [key.bundleID, key.environment, key.transactionID]) != nil
+        try db.holds("\(correction.table) WHERE \(TransactionKey.isGiven)", key.arguments)
     }
 
     private func insert(_ key: SubscriptionKey) throws -> CorrectionFate {
@@ -113,13 +102,12 @@ struct RowChange {
     private func insert(
         _ key: TransactionKey, of subscription: SubscriptionKey
     ) throws -> CorrectionFate {
-        let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
         guard try !isStored(key) else { return .stale }
         let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
         let changes = columns(leavingOut: keyColumns)
         try insert(
-            into: correction.table, keyColumns, identity + [subscription.originalTransactionID],
-            changes)
+            into: correction.table, keyColumns,
+            key.arguments + [subscription.originalTransactionID], changes)
         return .applied
     }
 
@@ -147,10 +135,7 @@ struct RowChange {
         guard !changes.isEmpty else { return nil }
         let condition = asItWasRead(
             changes, Self.periodKey.map { "\($0) = ?" },
-            [
-                key.bundleID, key.environment, key.transactionID,
-                subscription.originalTransactionID,
-            ])
+            key.arguments + [subscription.originalTransactionID])
         let read = try db.cachedStatement(
             sql: "SELECT signed_date FROM \(correction.table) WHERE \(condition.sql)")
         guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
@@ -203,10 +188,7 @@ struct RowChange {
     ) throws -> CorrectionFate {
         guard try isAsInserted(key, of: subscription) else { return .stale }
         try execute(
-            """
-            DELETE FROM \(correction.table)
-            WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
-            """, [key.bundleID, key.environment, key.transactionID])
+            "DELETE FROM \(correction.table) WHERE \(TransactionKey.isGiven)", key.arguments)
         return .applied
     }
 
@@ -248,7 +230,7 @@ struct RowChange {
 
     private func execute(_ sql: String, _ arguments: StatementArguments) throws {
         do {
-            try db.cachedStatement(sql: sql).execute(arguments: arguments)
+            try db.run(sql, arguments)
         } catch let error as DatabaseError where Self.concernsRowAlone(error) {
             throw Refused()
         }
@@ -322,13 +304,10 @@ struct ChangedRow {
         _ item: PlanApplication.StoredCorrection, in run: RunReference, started: Timestamp,
         _ db: Database
     ) throws -> Bool {
-        let isOfPlan = try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_applications
-                        WHERE pass_id = ? AND plan IS NOT NULL AND undo_of IS NULL)
-                    """), arguments: [run.passID])
-        guard isOfPlan == true, item.correction.undoOf == nil else { return true }
+        let isOfPlan = try db.holds(
+            "trueup_applications WHERE pass_id = ? AND plan IS NOT NULL AND undo_of IS NULL",
+            [run.passID])
+        guard isOfPlan, item.correction.undoOf == nil else { return true }
         let row = ChangedRow(db: db, correction: item.correction)
         if try row.isAsPlanned() {
             try row.dropFindings(of: item.id, in: run)
@@ -345,29 +324,26 @@ struct ChangedRow {
             pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
                 AND outcome_original_transaction_id = ? AND superseded_by IS NULL
             """
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_findings SET superseded_by = ?
-                WHERE \(isOfRow) AND correction_id = ?
-                """
-        ).execute(arguments: [run.sequence, run.passID] + key + [number])
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_rows SET verdict = \(VerdictCode.match.rawValue)
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ?
-                    AND verdict = \(VerdictCode.discrepancy.rawValue)
-                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings WHERE \(isOfRow))
-                """
-        ).execute(arguments: [run.passID] + key + [run.passID] + key)
+        try db.run(
+            """
+            UPDATE trueup_pass_findings SET superseded_by = ?
+            WHERE \(isOfRow) AND correction_id = ?
+            """, [run.sequence, run.passID] + key + [number])
+        try db.run(
+            """
+            UPDATE trueup_pass_rows SET verdict = \(VerdictCode.match.rawValue)
+            WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                AND original_transaction_id = ?
+                AND verdict = \(VerdictCode.discrepancy.rawValue)
+                AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings WHERE \(isOfRow))
+            """, [run.passID] + key + [run.passID] + key)
     }
 
     private func askAgain(since started: Timestamp) throws {
         let reason = QuestionReason.heldBack
-        try db.cachedStatement(
-            sql: "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(QuestionQueue.wakingUp)"
-        ).execute(
-            arguments: correction.subscription.arguments + [
+        try db.run(
+            "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(QuestionQueue.wakingUp)",
+            correction.subscription.arguments + [
                 reason.rank, QueuedQuestion.priority(reason, isEntitling: false),
                 started.unixMilliseconds,
             ])
@@ -408,10 +384,9 @@ struct CurrentRow: Equatable {
         let read = try db.cachedStatement(
             sql: """
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM \(table.rawValue)
-                WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                WHERE \(TransactionKey.isGiven)
                 """)
-        let identity: StatementArguments = [key.bundleID, key.environment, key.transactionID]
-        let rows = try Row.fetchCursor(read, arguments: identity)
+        let rows = try Row.fetchCursor(read, arguments: key.arguments)
         return try rows.next().map { row in
             CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
         }
@@ -461,38 +436,35 @@ struct RevertedCorrection {
     ///
     /// It has not come back by itself, so it is not recurring.
     private func reopenFindings() throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_findings SET state = 'open', corrected_by = NULL
-                WHERE state = 'corrected' AND finding_id IN (
-                    SELECT f.finding_id FROM trueup_ledger AS l
-                    JOIN trueup_runs AS r ON r.run_id = l.run_id
-                    JOIN trueup_pass_corrections AS c ON c.pass_id = r.pass_id
-                        AND c.bundle_id = l.bundle_id AND c.environment = l.environment
-                        AND c.original_transaction_id = l.original_transaction_id
-                        AND c.transaction_id = ifnull(l.transaction_id, '')
-                        AND c.fate = 'applied'
-                    JOIN trueup_pass_findings AS f ON f.pass_id = c.pass_id
-                        AND f.outcome_bundle_id = l.bundle_id
-                        AND f.outcome_environment = l.environment
-                        AND f.outcome_original_transaction_id = l.original_transaction_id
-                        AND f.correction_id = c.correction_id AND f.superseded_by IS NULL
-                    WHERE l.entry = ?)
-                """
-        ).execute(arguments: [entry])
+        try db.run(
+            """
+            UPDATE trueup_findings SET state = 'open', corrected_by = NULL
+            WHERE state = 'corrected' AND finding_id IN (
+                SELECT f.finding_id FROM trueup_ledger AS l
+                JOIN trueup_runs AS r ON r.run_id = l.run_id
+                JOIN trueup_pass_corrections AS c ON c.pass_id = r.pass_id
+                    AND \(SubscriptionKey.agree("c", "l"))
+                    AND c.transaction_id = ifnull(l.transaction_id, '')
+                    AND c.fate = 'applied'
+                JOIN trueup_pass_findings AS f ON f.pass_id = c.pass_id
+                    AND f.outcome_bundle_id = l.bundle_id
+                    AND f.outcome_environment = l.environment
+                    AND f.outcome_original_transaction_id = l.original_transaction_id
+                    AND f.correction_id = c.correction_id AND f.superseded_by IS NULL
+                WHERE l.entry = ?)
+            """, [entry])
     }
 
     /// Periods do not show in the digest of a row's values, so the digest is replaced by one that
     /// no row has.
     private func forgetAgreement() throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_checks SET agreed = 0
-                WHERE (bundle_id, environment, original_transaction_id) IN (
-                    SELECT bundle_id, environment, original_transaction_id
-                    FROM trueup_ledger WHERE entry = ?)
-                """
-        ).execute(arguments: [entry])
+        try db.run(
+            """
+            UPDATE trueup_checks SET agreed = 0
+            WHERE (bundle_id, environment, original_transaction_id) IN (
+                SELECT bundle_id, environment, original_transaction_id
+                FROM trueup_ledger WHERE entry = ?)
+            """, [entry])
     }
 
     /// Of a row that a run had inserted, and of a one-time purchase, no record of a check leads to a
@@ -522,10 +494,9 @@ struct RevertedCorrection {
         _ transactionID: String?, of subscription: SubscriptionKey, at time: Timestamp
     ) throws {
         let id = transactionID ?? subscription.originalTransactionID
-        try db.cachedStatement(
-            sql: "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)"
-        ).execute(
-            arguments: [
+        try db.run(
+            "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)",
+            [
                 subscription.bundleID, subscription.environment, id,
                 QuestionReason.notification.rank,
                 QueuedQuestion.priority(.notification, isEntitling: false), time.unixMilliseconds,

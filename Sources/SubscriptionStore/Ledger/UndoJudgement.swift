@@ -194,9 +194,8 @@ struct UndoJudgement {
     }
 
     private func isOfRun(_ number: Int64) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: "SELECT 1 FROM trueup_ledger AS l WHERE l.entry = ?2 AND \(Self.isOfRun)")
-        return try Int.fetchOne(statement, arguments: [runID, number]) != nil
+        try db.holds(
+            "trueup_ledger AS l WHERE l.entry = ?2 AND \(Self.isOfRun)", [runID, number])
     }
 }
 
@@ -308,13 +307,12 @@ struct UndoStaging {
     }
 
     private func noteMoved(_ key: SubscriptionKey) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO trueup_pass_rows (
-                    pass_id, bundle_id, environment, original_transaction_id, verdict, reason)
-                VALUES (?, ?, ?, ?, \(VerdictCode.undecided.rawValue),
-                    '\(UndecidedReason.changedDuringRun.rawValue)')
-                """
-        ).execute(arguments: [run.passID] + key.arguments)
+        try db.run(
+            """
+            INSERT OR REPLACE INTO trueup_pass_rows (
+                pass_id, bundle_id, environment, original_transaction_id, verdict, reason)
+            VALUES (?, ?, ?, ?, \(VerdictCode.undecided.rawValue),
+                '\(UndecidedReason.changedDuringRun.rawValue)')
+            """, [run.passID] + key.arguments)
     }
 }

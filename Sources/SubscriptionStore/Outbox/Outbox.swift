@@ -49,15 +49,14 @@ struct OutboxWriter {
         let message = EventMessage(
             event: event, entry: entry, row: row, purchase: try purchase(of: entry), access: access,
             restored: try lastRestore())
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_outbox (
-                    ledger_entry, idempotency_key, event, bundle_id, environment,
-                    original_transaction_id, body, next_attempt_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: [entry.number, message.idempotencyKey, event.rawValue]
+        try db.run(
+            """
+            INSERT INTO trueup_outbox (
+                ledger_entry, idempotency_key, event, bundle_id, environment,
+                original_transaction_id, body, next_attempt_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [entry.number, message.idempotencyKey, event.rawValue]
                 + entry.subscription.arguments
                 + [message.json.rendered, entry.writtenAt.unixMilliseconds])
     }
@@ -129,24 +128,23 @@ extension SQLiteStore {
         try await write("recording the delivery of the event of entry \(event.ledgerEntry)") { db in
             switch result {
             case .delivered:
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE trueup_outbox SET told_at = ?, body = NULL, last_error = NULL
-                        WHERE ledger_entry = ?
-                        """
-                ).execute(arguments: [now.unixMilliseconds, event.ledgerEntry])
+                try db.run(
+                    """
+                    UPDATE trueup_outbox SET told_at = ?, body = NULL, last_error = NULL
+                    WHERE ledger_entry = ?
+                    """, [now.unixMilliseconds, event.ledgerEntry])
             case .failed(let reason, let nextAttempt):
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE trueup_outbox SET attempts = ?, last_attempt_at = ?, last_error = ?,
-                            next_attempt_at = coalesce(?, next_attempt_at), given_up_at = ?
-                        WHERE ledger_entry = ?
-                        """
-                ).execute(arguments: [
-                    event.attempts + 1, now.unixMilliseconds, reason,
-                    nextAttempt?.unixMilliseconds,
-                    nextAttempt == nil ? now.unixMilliseconds : nil, event.ledgerEntry,
-                ])
+                try db.run(
+                    """
+                    UPDATE trueup_outbox SET attempts = ?, last_attempt_at = ?, last_error = ?,
+                        next_attempt_at = coalesce(?, next_attempt_at), given_up_at = ?
+                    WHERE ledger_entry = ?
+                    """,
+                    [
+                        event.attempts + 1, now.unixMilliseconds, reason,
+                        nextAttempt?.unixMilliseconds,
+                        nextAttempt == nil ? now.unixMilliseconds : nil, event.ledgerEntry,
+                    ])
             }
         }
     }
@@ -170,14 +168,13 @@ extension SQLiteStore {
                     arguments: StatementArguments(first)
                 )
                 .map { [$0.integer(at: 0) ?? 0, $0.integer(at: 1) ?? 0] }
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_outbox SET next_attempt_at = ?
-                    WHERE (next_attempt_at < ? OR next_attempt_at > ?) AND ledger_entry IN (
-                        SELECT ledger_entry \(part) LIMIT \(StoreLimits.rowsPerChunk))
-                    """
-            ).execute(
-                arguments: [
+            try db.run(
+                """
+                UPDATE trueup_outbox SET next_attempt_at = ?
+                WHERE (next_attempt_at < ? OR next_attempt_at > ?) AND ledger_entry IN (
+                    SELECT ledger_entry \(part) LIMIT \(StoreLimits.rowsPerChunk))
+                """,
+                [
                     moment.unixMilliseconds, moment.unixMilliseconds,
                     moment.farthestAttempt.unixMilliseconds,
                 ] + StatementArguments(first))
@@ -191,16 +188,15 @@ extension SQLiteStore {
     package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
         let retried = Mutex(0)
         try await inChunks("returning events that were given up to the queue", from: 0) { _, db in
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_outbox
-                    SET given_up_at = NULL, attempts = 0, next_attempt_at = ?
-                    WHERE ledger_entry IN (
-                        SELECT ledger_entry FROM trueup_outbox
-                        WHERE given_up_at IS NOT NULL AND body IS NOT NULL
-                        LIMIT \(StoreLimits.rowsPerChunk))
-                    """
-            ).execute(arguments: [now.unixMilliseconds])
+            try db.run(
+                """
+                UPDATE trueup_outbox
+                SET given_up_at = NULL, attempts = 0, next_attempt_at = ?
+                WHERE ledger_entry IN (
+                    SELECT ledger_entry FROM trueup_outbox
+                    WHERE given_up_at IS NOT NULL AND body IS NOT NULL
+                    LIMIT \(StoreLimits.rowsPerChunk))
+                """, [now.unixMilliseconds])
             let changed = db.changesCount
             retried.withLock { $0 += changed }
             return changed == StoreLimits.rowsPerChunk ? 0 : nil
@@ -228,9 +224,7 @@ extension OutboxTotals {
             AND NOT EXISTS (
                 SELECT 1 FROM trueup_outbox AS older
                 WHERE older.told_at IS NULL AND older.given_up_at IS NULL
-                    AND older.bundle_id = o.bundle_id
-                    AND older.environment = o.environment
-                    AND older.original_transaction_id = o.original_transaction_id
+                    AND \(SubscriptionKey.agree("older", "o"))
                     AND older.ledger_entry < o.ledger_entry)
         """
 

@@ -36,20 +36,18 @@ struct FindingStaging {
             Self.fixing(finding, among: corrections),
         ]
         // What the checkpoint states itself takes the place of what it repeats.
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
-                SET superseded_by = ? WHERE pass_id = ? AND finding_id = ?
-                    AND is_carried = \(UnpublishedFindings.mark) AND superseded_by IS NULL
-                """
-        ).execute(arguments: [run.sequence, run.passID, FindingIdentity.of(finding)])
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_findings (
-                    pass_id, \(Self.columns.joined(separator: ", ")), correction_id)
-                VALUES (?, \(Self.columns.map { _ in "?" }.joined(separator: ", ")), ?)
-                """
-        ).execute(arguments: arguments)
+        try db.run(
+            """
+            UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
+            SET superseded_by = ? WHERE pass_id = ? AND finding_id = ?
+                AND is_carried = \(UnpublishedFindings.mark) AND superseded_by IS NULL
+            """, [run.sequence, run.passID, FindingIdentity.of(finding)])
+        try db.run(
+            """
+            INSERT OR IGNORE INTO trueup_pass_findings (
+                pass_id, \(Self.columns.joined(separator: ", ")), correction_id)
+            VALUES (?, \(Self.columns.map { _ in "?" }.joined(separator: ", ")), ?)
+            """, arguments)
     }
 
     /// The correction that resolves a finding: same kind, and for a period the same transaction.
@@ -144,25 +142,23 @@ struct CorrectionStaging {
                 """)
         if let id = try Int64.fetchOne(find, arguments: identity) {
             // Another answer of the same run says the same: it does not make this one outdated.
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_pass_corrections SET rests_on = ?2
-                    WHERE correction_id = ?1 AND rests_on < ?2
-                    """
-            ).execute(arguments: [id, correction.restsOn?.unixMilliseconds])
+            try db.run(
+                """
+                UPDATE trueup_pass_corrections SET rests_on = ?2
+                WHERE correction_id = ?1 AND rests_on < ?2
+                """, [id, correction.restsOn?.unixMilliseconds])
             return id
         }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_pass_corrections (
-                    pass_id, bundle_id, environment, original_transaction_id, target,
-                    transaction_id, undo_of, expected_row_version, changes, kinds, evidence,
-                    evidence_renewal, apple_signed_date, reason, rules, staged_by, continued_by,
-                    rests_on)
-                VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: identity + [
+        try db.run(
+            """
+            INSERT INTO trueup_pass_corrections (
+                pass_id, bundle_id, environment, original_transaction_id, target,
+                transaction_id, undo_of, expected_row_version, changes, kinds, evidence,
+                evidence_renewal, apple_signed_date, reason, rules, staged_by, continued_by,
+                rests_on)
+            VALUES (?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            identity + [
                 version, FieldValueText.encode(correction.changes),
                 TextList.encode(correction.kinds.map(\.rawValue)),
                 correction.evidence.hexadecimal, correction.evidenceRenewal?.hexadecimal,
@@ -183,23 +179,20 @@ struct CorrectionStaging {
 
     /// Stores the fate of a correction; nothing else writes this column.
     func note(_ fate: CorrectionFate, ofCorrection id: Int64) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
-                """
-        ).execute(arguments: [fate.rawValue, run.sequence, id])
+        try db.run(
+            """
+            UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
+            """, [fate.rawValue, run.sequence, id])
     }
 
     /// Notes that corrections were written, of which nothing else is to be noted.
     func noteApplied(_ ids: [Int64]) throws {
         guard !ids.isEmpty else { return }
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_corrections SET fate = ?, fate_by = ?
-                WHERE correction_id IN (SELECT value FROM json_each(?))
-                """
-        ).execute(
-            arguments: [CorrectionFate.applied.rawValue, run.sequence, "\(ids)"])
+        try db.run(
+            """
+            UPDATE trueup_pass_corrections SET fate = ?, fate_by = ?
+            WHERE correction_id IN (SELECT value FROM json_each(?))
+            """, [CorrectionFate.applied.rawValue, run.sequence, "\(ids)"])
     }
 
     /// Whether a written correction has nothing to be noted but its fate.
@@ -225,48 +218,44 @@ struct CorrectionStaging {
         let key = item.correction.subscription
         switch (fate, item.correction.target) {
         case (.stale, _):
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
-                        reason = ?
-                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                        AND original_transaction_id = ?
-                        AND verdict BETWEEN \(VerdictCode.match.rawValue)
-                            AND \(VerdictCode.excluded.rawValue)
-                    """
-            ).execute(
-                arguments: [
+            try db.run(
+                """
+                UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
+                    reason = ?
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ?
+                    AND verdict BETWEEN \(VerdictCode.match.rawValue)
+                        AND \(VerdictCode.excluded.rawValue)
+                """,
+                [
                     (isOutdated ? UndecidedReason.newerLocally : .changedDuringRun).rawValue,
                     run.passID,
                 ] + key.arguments)
         case (.applied, .insert):
             // The walk of a run that continues must not meet it as a row in scope.
-            try db.cachedStatement(
-                sql: """
-                    INSERT INTO trueup_pass_rows (
-                        pass_id, bundle_id, environment, original_transaction_id, verdict)
-                    VALUES (?, ?, ?, ?, \(VerdictCode.inserted.rawValue))
-                    ON CONFLICT DO UPDATE SET verdict = excluded.verdict
-                        WHERE verdict = \(VerdictCode.noted.rawValue)
-                    """
-            ).execute(arguments: [run.passID] + key.arguments)
+            try db.run(
+                """
+                INSERT INTO trueup_pass_rows (
+                    pass_id, bundle_id, environment, original_transaction_id, verdict)
+                VALUES (?, ?, ?, ?, \(VerdictCode.inserted.rawValue))
+                ON CONFLICT DO UPDATE SET verdict = excluded.verdict
+                    WHERE verdict = \(VerdictCode.noted.rawValue)
+                """, [run.passID] + key.arguments)
         case (.applied, .deletePeriod), (.applied, .delete):
             // Read on from its end, a history would never show again what was reverted.
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
-                        AND original_transaction_id = ?
-                    """
-            ).execute(arguments: key.arguments)
+            try db.run(
+                """
+                DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
+                    AND original_transaction_id = ?
+                """, key.arguments)
         case (.applied, .updatePeriod) where item.correction.undoOf != nil:
             // What is empty again only the whole history states: no periods agree with this digest.
-            try db.cachedStatement(
-                sql: """
-                    UPDATE trueup_history_revisions SET periods_sha256 = ''
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                        AND periods_sha256 IS NOT NULL
-                    """
-            ).execute(arguments: key.arguments)
+            try db.run(
+                """
+                UPDATE trueup_history_revisions SET periods_sha256 = ''
+                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                    AND periods_sha256 IS NOT NULL
+                """, key.arguments)
         default: break
         }
     }
@@ -280,16 +269,14 @@ struct CorrectionStaging {
         if case .insert = correction.target { verdict = .noted }
         // A purchase is not a row of the table of subscriptions.
         if case .purchase = correction.changes { verdict = .noted }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_pass_rows (
-                    pass_id, bundle_id, environment, original_transaction_id, verdict)
-                VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET verdict = max(verdict, excluded.verdict)
-                WHERE verdict = \(VerdictCode.match.rawValue)
-                """
-        ).execute(
-            arguments: [run.passID] + correction.subscription.arguments + [verdict.rawValue])
+        try db.run(
+            """
+            INSERT INTO trueup_pass_rows (
+                pass_id, bundle_id, environment, original_transaction_id, verdict)
+            VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET verdict = max(verdict, excluded.verdict)
+            WHERE verdict = \(VerdictCode.match.rawValue)
+            """, [run.passID] + correction.subscription.arguments + [verdict.rawValue])
     }
 
     /// A period has the bundle id and environment of its subscription.

@@ -190,20 +190,15 @@ struct PassOpening {
                             AND p.pass_id IS NOT NULL
                             AND (c.expected_row_version <> s.row_version
                                 OR EXISTS (SELECT 1 FROM trueup_statements AS n
-                                    WHERE n.bundle_id = c.bundle_id
-                                        AND n.environment = c.environment
-                                        AND n.original_transaction_id = c.original_transaction_id
+                                    WHERE \(SubscriptionKey.agree("n", "c"))
                                         AND n.signed_date
                                             > ifnull(c.rests_on, c.apple_signed_date)))
                             AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
                                 WHERE a.pass_id = c.pass_id)
                     FROM trueup_pass_corrections AS c INDEXED BY trueup_pass_corrections_planned
                     LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
-                        AND p.bundle_id = c.bundle_id AND p.environment = c.environment
-                        AND p.original_transaction_id = c.original_transaction_id
-                    LEFT JOIN subscriptions AS s ON s.bundle_id = c.bundle_id
-                        AND s.environment = c.environment
-                        AND s.original_transaction_id = c.original_transaction_id
+                        AND \(SubscriptionKey.agree("p", "c"))
+                    LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "c"))
                     WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
                         AND (c.bundle_id, c.environment, c.original_transaction_id,
                             c.correction_id) > (\(place.key.marks.dropFirst().dropLast()), ?)
@@ -247,12 +242,11 @@ struct PassOpening {
             try questions.execute(arguments: [opened.passID] + key.arguments)
             try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
             try corrections.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM trueup_pass_rows WHERE pass_id = ?
-                        AND (bundle_id, environment, original_transaction_id) = \(key.marks)
-                    """
-            ).execute(arguments: [opened.passID] + key.arguments)
+            try db.run(
+                """
+                DELETE FROM trueup_pass_rows WHERE pass_id = ?
+                    AND (bundle_id, environment, original_transaction_id) = \(key.marks)
+                """, [opened.passID] + key.arguments)
         }
         // They lie behind the walk's position; what is settled is skipped on the way.
         try db.execute(

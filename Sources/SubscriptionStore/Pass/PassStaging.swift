@@ -12,8 +12,7 @@ struct PassStaging {
     /// Whether the checkpoint has settled the row `s`.
     static let isSettled = """
         EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?
-            AND p.bundle_id = s.bundle_id AND p.environment = s.environment
-            AND p.original_transaction_id = s.original_transaction_id
+            AND \(SubscriptionKey.agree("p", "s"))
             AND p.verdict <> \(VerdictCode.noted.rawValue))
         """
 
@@ -21,9 +20,7 @@ struct PassStaging {
     static let isOfRound = """
         EXISTS (SELECT 1 FROM trueup_passes AS w
             JOIN trueup_rounds AS o ON o.job = w.job
-            JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
-                AND k.environment = s.environment
-                AND k.original_transaction_id = s.original_transaction_id
+            JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
                 AND k.asked_at >= o.began
             WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
                 AND w.narrowing = '')
@@ -109,8 +106,9 @@ struct PassStaging {
         guard outcome.verdict != nil else { return try note(outcome, replaces: replaces) }
         let isAbsent = if case .absent = outcome.absence { true } else { false }
         let key = outcome.key
-        try db.cachedStatement(sql: replaces ? Self.settlingAnew : Self.settling).execute(
-            arguments: [
+        try db.run(
+            replaces ? Self.settlingAnew : Self.settling,
+            [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
                 isAbsent, outcome.examined.rawValue, outcome.isDoubtful,
@@ -140,21 +138,20 @@ struct PassStaging {
     ///
     /// It never overwrites a verdict, and does nothing for a row that this checkpoint inserted.
     private func note(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_pass_rows (
-                    pass_id, bundle_id, environment, original_transaction_id, verdict, look,
-                    is_doubtful, \(Self.checkColumns))
-                VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET look = CASE verdict WHEN \(VerdictCode.noted.rawValue)
-                        THEN max(look, excluded.look) ELSE look END,
-                    asks_again = CASE WHEN ? THEN 0 ELSE asks_again END,
-                    is_doubtful = CASE verdict WHEN \(VerdictCode.noted.rawValue)
-                        THEN excluded.is_doubtful ELSE is_doubtful END
-                WHERE verdict <> \(VerdictCode.inserted.rawValue)
-                """
-        ).execute(
-            arguments: [run.passID] + outcome.key.arguments
+        try db.run(
+            """
+            INSERT INTO trueup_pass_rows (
+                pass_id, bundle_id, environment, original_transaction_id, verdict, look,
+                is_doubtful, \(Self.checkColumns))
+            VALUES (?, ?, ?, ?, \(VerdictCode.noted.rawValue), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET look = CASE verdict WHEN \(VerdictCode.noted.rawValue)
+                    THEN max(look, excluded.look) ELSE look END,
+                asks_again = CASE WHEN ? THEN 0 ELSE asks_again END,
+                is_doubtful = CASE verdict WHEN \(VerdictCode.noted.rawValue)
+                    THEN excluded.is_doubtful ELSE is_doubtful END
+            WHERE verdict <> \(VerdictCode.inserted.rawValue)
+            """,
+            [run.passID] + outcome.key.arguments
                 + [outcome.examined.rawValue, outcome.isDoubtful]
                 + Self.checkArguments(of: outcome) + [replaces])
         return db.changesCount > 0
@@ -198,25 +195,23 @@ struct PassStaging {
         let arguments: StatementArguments =
             [run.sequence, run.passID] + key.arguments
             + StatementArguments([transactionID].compactMap(\.self))
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_findings SET superseded_by = ?
-                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
-                    AND outcome_original_transaction_id = ? \(ofTransaction)
-                    AND superseded_by IS NULL AND is_carried = 0
-                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-                        WHERE c.correction_id = trueup_pass_findings.correction_id
-                            AND c.fate = 'applied')
-                """
-        ).execute(arguments: arguments)
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_corrections SET superseded_by = ?
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ? \(ofTransaction)
-                    AND superseded_by IS NULL AND fate <> 'applied'
-                """
-        ).execute(arguments: arguments)
+        try db.run(
+            """
+            UPDATE trueup_pass_findings SET superseded_by = ?
+            WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                AND outcome_original_transaction_id = ? \(ofTransaction)
+                AND superseded_by IS NULL AND is_carried = 0
+                AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                    WHERE c.correction_id = trueup_pass_findings.correction_id
+                        AND c.fate = 'applied')
+            """, arguments)
+        try db.run(
+            """
+            UPDATE trueup_pass_corrections SET superseded_by = ?
+            WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                AND original_transaction_id = ? \(ofTransaction)
+                AND superseded_by IS NULL AND fate <> 'applied'
+            """, arguments)
     }
 
     /// Whether any row may have an absence on record, which nearly none has.
@@ -224,9 +219,7 @@ struct PassStaging {
         let learns = batch.outcomes.contains {
             if case .absent = $0.absence { true } else { false }
         }
-        return try learns
-            || Bool.fetchOne(
-                db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM trueup_absences)")) == true
+        return try learns || db.holds("trueup_absences")
     }
 
     private func observe(_ absence: AbsenceObservation, of key: SubscriptionKey) throws {
@@ -234,8 +227,7 @@ struct PassStaging {
         switch absence {
         case .nothing: return
         case .present:
-            try db.cachedStatement(sql: "DELETE FROM trueup_absences WHERE \(isKey)")
-                .execute(arguments: key.arguments)
+            try db.run("DELETE FROM trueup_absences WHERE \(isKey)", key.arguments)
         case .absent(let day):
             let statement = try db.cachedStatement(
                 sql: """
@@ -247,39 +239,35 @@ struct PassStaging {
                     distinctDays: row.number(at: 2) ?? 1)
             }
             let record = AbsenceRecord.after(earlier, day: day)
-            try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO trueup_absences VALUES (?, ?, ?, ?, ?, ?)"
-            ).execute(
-                arguments: key.arguments + [record.firstDay, record.lastDay, record.distinctDays])
+            try db.run(
+                "INSERT OR REPLACE INTO trueup_absences VALUES (?, ?, ?, ?, ?, ?)",
+                key.arguments + [record.firstDay, record.lastDay, record.distinctDays])
         }
     }
 
     private func markToAskAgain(_ key: SubscriptionKey) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_rows SET asks_again = 1 WHERE pass_id = ? AND bundle_id = ?
-                    AND environment = ? AND original_transaction_id = ?
-                """
-        ).execute(arguments: [run.passID] + key.arguments)
+        try db.run(
+            """
+            UPDATE trueup_pass_rows SET asks_again = 1 WHERE pass_id = ? AND bundle_id = ?
+                AND environment = ? AND original_transaction_id = ?
+            """, [run.passID] + key.arguments)
     }
 
     private func note(_ mark: HistoryMark, of key: SubscriptionKey) throws {
-        try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO trueup_pass_revisions VALUES (?, ?, ?, ?, ?, ?, ?)"
-        ).execute(
-            arguments: [run.passID] + key.arguments + [
+        try db.run(
+            "INSERT OR REPLACE INTO trueup_pass_revisions VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [run.passID] + key.arguments + [
                 mark.revision, mark.periods?.periods, mark.periods?.sha256,
             ])
     }
 
     private func moveWalk(to key: SubscriptionKey) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_passes SET walked_bundle_id = ?, walked_environment = ?,
-                    walked_original_transaction_id = ?
-                WHERE pass_id = ?
-                """
-        ).execute(arguments: key.arguments + [run.passID])
+        try db.run(
+            """
+            UPDATE trueup_passes SET walked_bundle_id = ?, walked_environment = ?,
+                walked_original_transaction_id = ?
+            WHERE pass_id = ?
+            """, key.arguments + [run.passID])
     }
 }
 

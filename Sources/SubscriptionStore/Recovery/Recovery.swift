@@ -135,13 +135,12 @@ struct NotificationRecorder {
 
     /// Keeps how sending it went, for the search for causes.
     func trace(_ notification: TracedNotification) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_deliveries
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: [
+        try db.run(
+            """
+            INSERT OR IGNORE INTO trueup_pass_deliveries
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
                 run.passID, app.bundleID, app.environment.rawValue,
                 notification.originalTransactionID, notification.signedDate.unixMilliseconds,
                 notification.notificationUUID, notification.notificationType,
@@ -171,13 +170,12 @@ struct NotificationRecorder {
     private func audit(_ notification: RecordedNotification, verdict: String) throws {
         let attempts = notification.sendAttempts
         let last = attempts.max { $0.attemptDate < $1.attemptDate }
-        try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_notifications
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: [
+        try db.run(
+            """
+            INSERT OR IGNORE INTO trueup_pass_notifications
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
                 run.passID, app.bundleID, app.environment.rawValue, notification.notificationUUID,
                 notification.notificationType, notification.subtype,
                 notification.signedDate.unixMilliseconds, notification.originalTransactionID,
@@ -193,23 +191,22 @@ struct NotificationRecorder {
                     "attempt_date": .time(attempt.attemptDate), "result": .string(attempt.result),
                 ])
             })
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_notifications (
-                    notification_uuid, bundle_id, environment, notification_type, subtype,
-                    signed_date, original_transaction_id, attempts, verdict, evidence, recovered_at)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET
-                    bundle_id = excluded.bundle_id, environment = excluded.environment,
-                    notification_type = excluded.notification_type, subtype = excluded.subtype,
-                    signed_date = excluded.signed_date,
-                    original_transaction_id = excluded.original_transaction_id,
-                    attempts = excluded.attempts, verdict = excluded.verdict,
-                    evidence = ifnull(evidence, excluded.evidence),
-                    recovered_at = ifnull(recovered_at, excluded.recovered_at)
-                """
-        ).execute(
-            arguments: [
+        try db.run(
+            """
+            INSERT INTO trueup_notifications (
+                notification_uuid, bundle_id, environment, notification_type, subtype,
+                signed_date, original_transaction_id, attempts, verdict, evidence, recovered_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET
+                bundle_id = excluded.bundle_id, environment = excluded.environment,
+                notification_type = excluded.notification_type, subtype = excluded.subtype,
+                signed_date = excluded.signed_date,
+                original_transaction_id = excluded.original_transaction_id,
+                attempts = excluded.attempts, verdict = excluded.verdict,
+                evidence = ifnull(evidence, excluded.evidence),
+                recovered_at = ifnull(recovered_at, excluded.recovered_at)
+            """,
+            [
                 notification.notificationUUID, app.bundleID, app.environment.rawValue,
                 notification.notificationType, notification.subtype,
                 notification.signedDate.unixMilliseconds, notification.originalTransactionID,

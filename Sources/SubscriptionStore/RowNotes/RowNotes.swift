@@ -25,8 +25,7 @@ extension SQLiteStore {
     private static let noted = """
         SELECT a.first_day, a.last_day, a.distinct_days, h.revision, h.periods, h.periods_sha256,
             EXISTS (SELECT 1 FROM trueup_findings AS f
-                WHERE f.bundle_id = s.bundle_id AND f.environment = s.environment
-                    AND f.original_transaction_id = s.original_transaction_id
+                WHERE \(SubscriptionKey.agree("f", "s"))
                     AND f.kind IN ('transaction_missing', 'transaction_unknown')
                     AND f.state IN ('new', 'open', 'recurring', 'acknowledged')),
             EXISTS (SELECT 1 FROM trueup_stand_ins AS i
@@ -35,15 +34,9 @@ extension SQLiteStore {
             \(CheckRecord.columns(of: "k")), \(PaidNeighbours.exist(beside: "k")),
             \(NewestStatements.date(of: "s", check: "k"))
         FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
-        LEFT JOIN trueup_absences AS a ON a.bundle_id = s.bundle_id
-            AND a.environment = s.environment
-            AND a.original_transaction_id = s.original_transaction_id
-        LEFT JOIN trueup_history_revisions AS h ON h.bundle_id = s.bundle_id
-            AND h.environment = s.environment
-            AND h.original_transaction_id = s.original_transaction_id
-        LEFT JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
-            AND k.environment = s.environment
-            AND k.original_transaction_id = s.original_transaction_id
+        LEFT JOIN trueup_absences AS a ON \(SubscriptionKey.agree("a", "s"))
+        LEFT JOIN trueup_history_revisions AS h ON \(SubscriptionKey.agree("h", "s"))
+        LEFT JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
         """
 
     private static func notes(
@@ -118,14 +111,13 @@ struct AgreedPeriods {
             now.filter { !written.inserted.contains($0.key.transactionID) }
                 .map { $0.emptied(of: written.filled[$0.key.transactionID] ?? []) })
         let after = PeriodsDigest(now)
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_history_revisions SET periods = ?, periods_sha256 = ?
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    AND periods = ? AND periods_sha256 = ?
-                """
-        ).execute(
-            arguments: [after.periods, after.sha256] + key.arguments
+        try db.run(
+            """
+            UPDATE trueup_history_revisions SET periods = ?, periods_sha256 = ?
+            WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                AND periods = ? AND periods_sha256 = ?
+            """,
+            [after.periods, after.sha256] + key.arguments
                 + [before.periods, before.sha256])
     }
 
@@ -197,11 +189,11 @@ struct AliasRows {
         guard finding.kind == .invalidID, let key = finding.key,
             case .text(let original) = finding.appleValue
         else { return nil }
-        try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO trueup_stand_ins VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [
-            key.bundleID, key.environment, original, key.originalTransactionID,
-        ])
+        try db.run(
+            "INSERT OR IGNORE INTO trueup_stand_ins VALUES (?, ?, ?, ?)",
+            [
+                key.bundleID, key.environment, original, key.originalTransactionID,
+            ])
         return SubscriptionKey(
             bundleID: key.bundleID, environment: key.environment, originalTransactionID: original)
     }
@@ -213,33 +205,30 @@ struct AliasRows {
     /// the reason why they are not corrected.
     func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
         guard try !rows(of: original).isEmpty else { return }
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_corrections SET superseded_by = ?
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ? AND superseded_by IS NULL
-                    AND fate = 'planned' AND undo_of IS NULL
-                """
-        ).execute(arguments: [run.sequence, run.passID] + original.arguments)
+        try db.run(
+            """
+            UPDATE trueup_pass_corrections SET superseded_by = ?
+            WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                AND original_transaction_id = ? AND superseded_by IS NULL
+                AND fate = 'planned' AND undo_of IS NULL
+            """, [run.sequence, run.passID] + original.arguments)
         guard db.changesCount > 0 else { return }
-        try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_findings
-                SET action = 'refused', cause = ?, correction_id = NULL
-                WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
-                    AND outcome_original_transaction_id = ? AND superseded_by IS NULL
-                    AND correction_id IS NOT NULL
-                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-                        WHERE c.correction_id = trueup_pass_findings.correction_id
-                            AND c.superseded_by IS NULL)
-                """
-        ).execute(arguments: [VetoCause.aliasRow, run.passID] + original.arguments)
+        try db.run(
+            """
+            UPDATE trueup_pass_findings
+            SET action = 'refused', cause = ?, correction_id = NULL
+            WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                AND correction_id IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                    WHERE c.correction_id = trueup_pass_findings.correction_id
+                        AND c.superseded_by IS NULL)
+            """, [VetoCause.aliasRow, run.passID] + original.arguments)
     }
 
     /// Whether there are any, which in most databases there are not.
     func exist() throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM trueup_stand_ins)")) ?? true
+        try db.holds("trueup_stand_ins")
     }
 
     func rows(of original: SubscriptionKey) throws -> [SubscriptionKey] {
@@ -247,9 +236,7 @@ struct AliasRows {
             sql: """
                 SELECT i.bundle_id, i.environment, i.original_transaction_id
                 FROM trueup_stand_ins AS i
-                CROSS JOIN subscriptions AS s ON s.bundle_id = i.bundle_id
-                    AND s.environment = i.environment
-                    AND s.original_transaction_id = i.original_transaction_id
+                CROSS JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "i"))
                 WHERE i.bundle_id = ? AND i.environment = ? AND i.true_original = ?
                 ORDER BY i.original_transaction_id
                 """)
@@ -289,12 +276,8 @@ struct PaidNeighbours {
     /// The company's rows next to two checks, `s` and `t`, which are of one customer.
     static func ofOneCustomer(_ check: String, _ other: String) -> String {
         """
-        CROSS JOIN subscriptions AS s ON s.bundle_id = \(check).bundle_id
-            AND s.environment = \(check).environment
-            AND s.original_transaction_id = \(check).original_transaction_id
-        CROSS JOIN subscriptions AS t ON t.bundle_id = \(other).bundle_id
-            AND t.environment = \(other).environment
-            AND t.original_transaction_id = \(other).original_transaction_id
+        CROSS JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", check))
+        CROSS JOIN subscriptions AS t ON \(SubscriptionKey.agree("t", other))
             AND t.customer_id = s.customer_id AND t.customer_id <> ''
         """
     }
@@ -332,12 +315,9 @@ struct PaidNeighbours {
 
     /// Whether a finding about a row says that it is paid for next to another one.
     func isKnownOverlap(_ key: SubscriptionKey) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_findings
-                        WHERE finding_id = ? AND state IN \(OpenFindings.states))
-                    """), arguments: [Self.findingID(of: key)]) ?? false
+        try db.holds(
+            "trueup_findings WHERE finding_id = ? AND state IN \(OpenFindings.states)",
+            [Self.findingID(of: key)])
     }
 
     /// The identity of the finding that a row is paid for next to another one.
@@ -367,14 +347,13 @@ struct NewestStatements {
     /// - Throws: What writing the database throws.
     func note(_ signed: Timestamp, about key: SubscriptionKey, now: Timestamp) throws {
         guard !signed.isAhead(of: now) else { return }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO trueup_statements VALUES (?, ?, ?, ?)
-                ON CONFLICT DO UPDATE SET signed_date = excluded.signed_date
-                WHERE signed_date < excluded.signed_date OR signed_date > ?
-                """
-        ).execute(
-            arguments: key.arguments + [
+        try db.run(
+            """
+            INSERT INTO trueup_statements VALUES (?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET signed_date = excluded.signed_date
+            WHERE signed_date < excluded.signed_date OR signed_date > ?
+            """,
+            key.arguments + [
                 signed.unixMilliseconds,
                 now.adding(milliseconds: Milliseconds.perDay).unixMilliseconds,
             ])
@@ -386,9 +365,7 @@ struct NewestStatements {
             sql: """
                 SELECT \(Self.date(of: "s", check: "k"))
                 FROM (SELECT ? AS bundle_id, ? AS environment, ? AS original_transaction_id) AS s
-                LEFT JOIN trueup_checks AS k ON k.bundle_id = s.bundle_id
-                    AND k.environment = s.environment
-                    AND k.original_transaction_id = s.original_transaction_id
+                LEFT JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
                 """)
         return try Row.fetchOne(statement, arguments: key.arguments)?.time(at: 0)
     }
@@ -425,8 +402,7 @@ struct NewestStatements {
         """
         nullif(max(ifnull(\(check).signed_date, 0), ifnull((
             SELECT n.signed_date FROM trueup_statements AS n
-            WHERE n.bundle_id = \(row).bundle_id AND n.environment = \(row).environment
-                AND n.original_transaction_id = \(row).original_transaction_id), 0)), 0)
+            WHERE \(SubscriptionKey.agree("n", row))), 0)), 0)
         """
     }
 }
@@ -464,12 +440,7 @@ struct GoneRows: Sendable {
     ]
 
     private static let isPending =
-        "EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(keysAgree("a", "n")))"
-
-    private static func keysAgree(_ left: String, _ right: String) -> String {
-        ["bundle_id", "environment", "original_transaction_id"]
-            .map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
-    }
+        "EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(SubscriptionKey.agree("a", "n")))"
 
     /// Finds notes about rows of the run's apps that are not in the table, from a key on.
     func piece(of notes: Notes, from start: StoredKey, _ db: Database) throws -> Piece {
@@ -483,7 +454,7 @@ struct GoneRows: Sendable {
                 SELECT \(key) FROM (SELECT \(key) FROM \(notes.table) WHERE \(isFromStart)
                     ORDER BY \(order) LIMIT \(Self.rowsPerPiece)) AS n
                 WHERE NOT EXISTS (SELECT 1 FROM subscriptions AS s
-                        WHERE \(Self.keysAgree("s", "n")))
+                        WHERE \(SubscriptionKey.agree("s", "n")))
                     AND NOT \(notes.unless)
                     AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
                         WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "n")))
@@ -503,14 +474,13 @@ struct GoneRows: Sendable {
     /// Deletes notes about rows that are still not in the table.
     func forget(_ keys: ArraySlice<StoredKey>, in notes: Notes, _ db: Database) throws {
         for key in keys {
-            try db.cachedStatement(
-                sql: """
-                    DELETE FROM \(notes.table)
-                    WHERE (bundle_id, environment, original_transaction_id) = \(key.marks)
-                        AND NOT EXISTS (SELECT 1 FROM subscriptions AS s
-                            WHERE \(Self.keysAgree("s", notes.table)))
-                    """
-            ).execute(arguments: key.arguments)
+            try db.run(
+                """
+                DELETE FROM \(notes.table)
+                WHERE (bundle_id, environment, original_transaction_id) = \(key.marks)
+                    AND NOT EXISTS (SELECT 1 FROM subscriptions AS s
+                        WHERE \(SubscriptionKey.agree("s", notes.table)))
+                """, key.arguments)
         }
     }
 }
