@@ -15,7 +15,7 @@ struct ControlCount {
     /// As the run begins; `nil` for a run that counts nothing.
     func begin() throws -> CountedTables? {
         guard header.filters.isEmpty, header.countsTables else { return nil }
-        var counted = try TableSums(db: db, groups: ControlGroups(header.apps)).count()
+        var counted = try count(in: ControlGroups(header.apps))
         let sums = counted.sums
         // An app without rows is counted like any other.
         let apps = Set(sums.keys).union(counted.groups.configured)
@@ -34,7 +34,7 @@ struct ControlCount {
             arguments: [run.sequence])
         guard let counted: CountedTables = try StoredJSON.decode(stored) else { return nil }
         let head = try Ledger(db: db).head().number
-        var standing = try TableSums(db: db, groups: ControlGroups(header.apps)).count()
+        var standing = try count(in: ControlGroups(header.apps))
         let sums = standing.sums
         var groups = standing.groups
         let begun = Dictionary(
@@ -42,10 +42,8 @@ struct ControlCount {
         // What one count joins is joined in the other.
         groups.joinsOthers = groups.joinsOthers || begun[ControlGroups.others] != nil
         let (before, after) = (groups.joined(begun), groups.joined(sums))
-        let effects = LedgerEffects(db: db)
-        let corrections = groups.joined(
-            try effects.sums(after: counted.ledgerEntry, through: head))
-        let judged = try TableSums(db: db, groups: groups).judged(inPass: run.passID)
+        let corrections = groups.joined(try effects(after: counted.ledgerEntry, through: head))
+        let judged = try judged(inPass: run.passID, in: groups)
         let earlier = try previous(groups, before: run)
         let apps = Set(before.keys).union(after.keys).union(groups.configured)
             .union(earlier.stood)
@@ -55,7 +53,7 @@ struct ControlCount {
                 let previous = earlier.byApp[app]
                 let uncounted = try previous.map {
                     groups.joined(
-                        try effects.sums(after: $0.entry, through: counted.ledgerEntry))[app]
+                        try effects(after: $0.entry, through: counted.ledgerEntry))[app]
                 }
                 return AppControlTotals(
                     bundleID: app[0], environment: app[1],
@@ -69,19 +67,21 @@ struct ControlCount {
             })
     }
 
-    /// The counts before a run.
-    private struct Earlier {
-        /// By app, from the last run of whatever job that counted it, with the ledger's end there.
-        var byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)] = [:]
-        /// The apps that had rows or periods when the last of these runs ended.
-        var stood: Set<[String]> = []
-    }
-
-    /// The counts of the last runs, each app's at its end.
+    /// Reads the counts of the last runs, each app's at its end.
+    ///
+    /// - Parameters:
+    ///   - groups: Which apps are kept apart.
+    ///   - run: The run before which they ended.
+    /// - Returns: By app, from the last run of whatever job that counted it, with the ledger's end
+    ///   there; and the apps that had rows or periods when the last of these runs ended.
+    /// - Throws: What reading the database throws.
     private func previous(
         _ groups: ControlGroups, before run: RunReference
-    ) throws -> Earlier {
-        var earlier = Earlier()
+    ) throws -> (
+        byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)], stood: Set<[String]>
+    ) {
+        var byApp: [[String]: (totals: AppControlTotals.Previous, entry: Int64)] = [:]
+        var stood: Set<[String]> = []
         var isNewest = true
         let rows = try Row.fetchCursor(
             db,
@@ -96,16 +96,16 @@ struct ControlCount {
                 Dictionary(
                     totals.apps.map { ([$0.bundleID, $0.environment], $0.after) },
                     uniquingKeysWith: +))
-            for (app, sums) in ended where earlier.byApp[app] == nil {
+            for (app, sums) in ended where byApp[app] == nil {
                 let previous = AppControlTotals.Previous(
                     runID: row.requiredText(at: 0), sums: sums)
-                earlier.byApp[app] = (previous, totals.ledgerEntry)
+                byApp[app] = (previous, totals.ledgerEntry)
             }
-            if isNewest { earlier.stood = Set(ended.filter { !$0.value.isNothing }.keys) }
+            if isNewest { stood = Set(ended.filter { !$0.value.isNothing }.keys) }
             isNewest = false
-            if groups.configured.isSubset(of: earlier.byApp.keys) { break }
+            if groups.configured.isSubset(of: byApp.keys) { break }
         }
-        return earlier
+        return (byApp, stood)
     }
 
     private static func precedes(_ left: [String], _ right: [String]) -> Bool {
@@ -113,14 +113,159 @@ struct ControlCount {
     }
 }
 
-/// Measures how late the notifications came that a run read of Apple's history first.
-struct DeliveryCount {
-    let db: Database
-    let run: RunReference
-    let started: Timestamp
+/// Adding up the company's tables by app: each table read once, in its own order, in a transaction
+/// that only reads.
+///
+/// SQLite would sort all periods to group them by currency, which costs several times what reading
+/// does.
+extension ControlCount {
+    /// The counts of both tables now.
+    private func count(in groups: ControlGroups) throws -> GroupedSums {
+        var sums = GroupedSums(groups)
+        try read("SELECT x.bundle_id, x.environment, x.status FROM subscriptions AS x") { row in
+            sums.add(status: row.integer(at: 2), of: row)
+        }
+        try read(
+            "SELECT x.bundle_id, x.environment, x.currency, x.price FROM transactions AS x"
+        ) { row in
+            sums.add(price: Self.price(row, currency: 2, price: 3), of: row)
+        }
+        return sums
+    }
 
-    /// `nil` where the run read none.
-    func delays() throws -> DeliveryDelays? {
+    /// Both sides of the rows that the checkpoint has checked.
+    private func judged(
+        inPass passID: Int64, in groups: ControlGroups
+    ) throws -> [[String]: JudgedTotals] {
+        var before = GroupedSums(groups)
+        var apple = GroupedSums(groups)
+        var after = GroupedSums(groups)
+        try read(
+            """
+            SELECT p.bundle_id, p.environment, p.our_status, p.apple_status, s.status,
+                p.apple_currency, p.apple_price, x.currency, x.price
+            FROM trueup_pass_rows AS p
+            LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
+            LEFT JOIN transactions AS x ON x.bundle_id = s.bundle_id
+                AND x.environment = s.environment AND x.transaction_id = s.latest_transaction_id
+            WHERE p.pass_id = ? AND p.verdict IN (
+                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
+                AND p.our_status IS NOT NULL
+            """, [passID]
+        ) { row in
+            before.add(status: row.integer(at: 2), of: row)
+            apple.add(status: row.integer(at: 3), of: row)
+            after.add(status: row.integer(at: 4), of: row)
+            guard row.kind(at: 3) != .null else { return }
+            apple.add(price: Self.price(row, currency: 5, price: 6), of: row)
+            after.add(price: Self.price(row, currency: 7, price: 8), of: row)
+        }
+        let (ours, stated, standing) = (before.sums, apple.sums, after.sums)
+        return ours.reduce(into: [:]) { totals, app in
+            totals[app.key] = JudgedTotals(
+                before: app.value, apple: stated[app.key] ?? ControlSums(),
+                after: standing[app.key] ?? ControlSums())
+        }
+    }
+
+    private func read(
+        _ sql: String, _ arguments: StatementArguments = [],
+        _ body: (ColumnsInPlace) throws -> Void
+    ) throws {
+        let statement = try db.cachedStatement(sql: sql)
+        let cursor = try Row.fetchCursor(statement, arguments: arguments)
+        let columns = ColumnsInPlace(of: statement)
+        while try cursor.next() != nil { try body(columns) }
+    }
+
+    private static func price(
+        _ row: ColumnsInPlace, currency: Int, price: Int
+    ) -> (currency: CurrencyCode, amount: Int64) {
+        let code =
+            row.kind(at: currency) == .text
+            ? row.withText(at: currency) { CurrencyCode($0) } : CurrencyCode.none
+        return (code, row.kind(at: price) == .integer ? row.integer(at: price) ?? 0 : 0)
+    }
+
+    /// The changes of the control totals by entries of the ledger.
+    ///
+    /// - Parameters:
+    ///   - first: The newest entry that is already counted.
+    ///   - last: The last one that counts.
+    /// - Returns: By bundle id and environment.
+    /// - Throws: What reading the database throws.
+    private func effects(after first: Int64, through last: Int64) throws -> [[String]: ControlSums]
+    {
+        var effects: [[String]: ControlSums] = [:]
+        guard first < last else { return effects }
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                WHERE l.entry > ? AND l.entry <= ? ORDER BY l.entry
+                """, arguments: [first, last])
+        while let row = try rows.next() {
+            let entry = try LedgerEntry(row)
+            let app = [entry.subscription.bundleID, entry.subscription.environment]
+            switch entry.changes {
+            case .subscription(let changes):
+                addStatus(changes[.status], entry.rowAction, to: &effects[app, default: .init()])
+            case .period(let changes):
+                try addPrice(changes, of: entry, to: &effects[app, default: .init()])
+            // The totals are of subscriptions and their periods.
+            case .purchase, .ledger: continue
+            }
+        }
+        return effects
+    }
+
+    private func addStatus(
+        _ change: FieldChange?, _ action: RowAction, to sums: inout ControlSums
+    ) {
+        let before = ControlSums.group(ofStatus: change?.before.integer)
+        let after = ControlSums.group(ofStatus: change?.after.integer)
+        // A row that is inserted without a status is there all the same.
+        guard change != nil || action != .update else { return }
+        if action != .insert { sums.add(rows: -1, ofStatus: before) }
+        if action != .delete { sums.add(rows: 1, ofStatus: after) }
+    }
+
+    private func addPrice(
+        _ changes: [TransactionField: FieldChange], of entry: LedgerEntry,
+        to sums: inout ControlSums
+    ) throws {
+        let (price, currency) = (changes[.price], changes[.currency])
+        var standing: Row?
+        if entry.rowAction == .update {
+            guard price != nil || currency != nil else { return }
+            // What a correction leaves as it is is in the row.
+            standing = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT price, currency FROM transactions
+                        WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
+                        """),
+                arguments: [
+                    entry.subscription.bundleID, entry.subscription.environment,
+                    entry.transactionID,
+                ])
+        }
+        func add(_ periods: Int, _ side: KeyPath<FieldChange, FieldValue>) {
+            let amount = price.map { $0[keyPath: side].integer } ?? standing?.integer(at: 0)
+            let code = currency.map { $0[keyPath: side].text } ?? standing?.text(at: 1)
+            let (value, _) = (amount ?? 0).multipliedReportingOverflow(by: Int64(periods))
+            sums.add(
+                periods: periods, amount: value, in: ControlSums.group(ofCurrency: code))
+        }
+        if entry.rowAction != .insert { add(-1, \.before) }
+        if entry.rowAction != .delete { add(1, \.after) }
+    }
+}
+
+extension DeliveryDelays {
+    /// Measures how late the notifications came that a run read of Apple's history first; `nil`
+    /// where it read none.
+    init?(of run: RunReference, started: Timestamp, _ db: Database) throws {
         // How each was sent is only kept of notifications about a subscription.
         let rows = try Row.fetchCursor(
             db,
@@ -149,8 +294,7 @@ struct DeliveryCount {
             }
         }
         guard read > 0 else { return nil }
-        return DeliveryDelays(
-            arrived: arrived.figures, recovered: recovered.figures, underway: underway)
+        self.init(arrived: arrived.figures, recovered: recovered.figures, underway: underway)
     }
 
     /// When Apple's first successful attempt was.
@@ -278,161 +422,9 @@ struct GroupedSums {
     }
 }
 
-/// The changes of the control totals by entries of the ledger, by app.
-struct LedgerEffects {
-    let db: Database
-
-    /// - Parameters:
-    ///   - first: The newest entry that is already counted.
-    ///   - last: The last one that counts.
-    /// - Returns: By bundle id and environment.
-    /// - Throws: What reading the database throws.
-    func sums(after first: Int64, through last: Int64) throws -> [[String]: ControlSums] {
-        var effects: [[String]: ControlSums] = [:]
-        guard first < last else { return effects }
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
-                WHERE l.entry > ? AND l.entry <= ? ORDER BY l.entry
-                """, arguments: [first, last])
-        while let row = try rows.next() {
-            let entry = try LedgerEntry(row)
-            let app = [entry.subscription.bundleID, entry.subscription.environment]
-            switch entry.changes {
-            case .subscription(let changes):
-                addStatus(changes[.status], entry.rowAction, to: &effects[app, default: .init()])
-            case .period(let changes):
-                try addPrice(changes, of: entry, to: &effects[app, default: .init()])
-            // The totals are of subscriptions and their periods.
-            case .purchase, .ledger: continue
-            }
-        }
-        return effects
-    }
-
-    private func addStatus(
-        _ change: FieldChange?, _ action: RowAction, to sums: inout ControlSums
-    ) {
-        let before = ControlSums.group(ofStatus: change?.before.integer)
-        let after = ControlSums.group(ofStatus: change?.after.integer)
-        // A row that is inserted without a status is there all the same.
-        guard change != nil || action != .update else { return }
-        if action != .insert { sums.add(rows: -1, ofStatus: before) }
-        if action != .delete { sums.add(rows: 1, ofStatus: after) }
-    }
-
-    private func addPrice(
-        _ changes: [TransactionField: FieldChange], of entry: LedgerEntry,
-        to sums: inout ControlSums
-    ) throws {
-        let (price, currency) = (changes[.price], changes[.currency])
-        var standing: Row?
-        if entry.rowAction == .update {
-            guard price != nil || currency != nil else { return }
-            // What a correction leaves as it is is in the row.
-            standing = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT price, currency FROM transactions
-                        WHERE bundle_id = ? AND environment = ? AND transaction_id = ?
-                        """),
-                arguments: [
-                    entry.subscription.bundleID, entry.subscription.environment,
-                    entry.transactionID,
-                ])
-        }
-        func add(_ periods: Int, _ side: KeyPath<FieldChange, FieldValue>) {
-            let amount = price.map { $0[keyPath: side].integer } ?? standing?.integer(at: 0)
-            let code = currency.map { $0[keyPath: side].text } ?? standing?.text(at: 1)
-            let (value, _) = (amount ?? 0).multipliedReportingOverflow(by: Int64(periods))
-            sums.add(
-                periods: periods, amount: value, in: ControlSums.group(ofCurrency: code))
-        }
-        if entry.rowAction != .insert { add(-1, \.before) }
-        if entry.rowAction != .delete { add(1, \.after) }
-    }
-}
-
 extension FieldValue {
     fileprivate var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
     fileprivate var text: String? { if case .text(let text) = self { text } else { nil } }
-}
-
-/// Adds up the company's tables by app: each table read once, in its own order, in a transaction
-/// that only reads.
-///
-/// SQLite would sort all periods to group them by currency, which costs several times what reading
-/// does.
-struct TableSums {
-    let db: Database
-    let groups: ControlGroups
-
-    /// The counts of both tables now.
-    func count() throws -> GroupedSums {
-        var sums = GroupedSums(groups)
-        try read("SELECT x.bundle_id, x.environment, x.status FROM subscriptions AS x") { row in
-            sums.add(status: row.integer(at: 2), of: row)
-        }
-        try read(
-            "SELECT x.bundle_id, x.environment, x.currency, x.price FROM transactions AS x"
-        ) { row in
-            sums.add(price: Self.price(row, currency: 2, price: 3), of: row)
-        }
-        return sums
-    }
-
-    /// Both sides of the rows that the checkpoint has checked.
-    func judged(inPass passID: Int64) throws -> [[String]: JudgedTotals] {
-        var before = GroupedSums(groups)
-        var apple = GroupedSums(groups)
-        var after = GroupedSums(groups)
-        try read(
-            """
-            SELECT p.bundle_id, p.environment, p.our_status, p.apple_status, s.status,
-                p.apple_currency, p.apple_price, x.currency, x.price
-            FROM trueup_pass_rows AS p
-            LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
-            LEFT JOIN transactions AS x ON x.bundle_id = s.bundle_id
-                AND x.environment = s.environment AND x.transaction_id = s.latest_transaction_id
-            WHERE p.pass_id = ? AND p.verdict IN (
-                \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
-                AND p.our_status IS NOT NULL
-            """, [passID]
-        ) { row in
-            before.add(status: row.integer(at: 2), of: row)
-            apple.add(status: row.integer(at: 3), of: row)
-            after.add(status: row.integer(at: 4), of: row)
-            guard row.kind(at: 3) != .null else { return }
-            apple.add(price: Self.price(row, currency: 5, price: 6), of: row)
-            after.add(price: Self.price(row, currency: 7, price: 8), of: row)
-        }
-        let (ours, stated, standing) = (before.sums, apple.sums, after.sums)
-        return ours.reduce(into: [:]) { totals, app in
-            totals[app.key] = JudgedTotals(
-                before: app.value, apple: stated[app.key] ?? ControlSums(),
-                after: standing[app.key] ?? ControlSums())
-        }
-    }
-
-    private func read(
-        _ sql: String, _ arguments: StatementArguments = [],
-        _ body: (ColumnsInPlace) throws -> Void
-    ) throws {
-        let statement = try db.cachedStatement(sql: sql)
-        let cursor = try Row.fetchCursor(statement, arguments: arguments)
-        let columns = ColumnsInPlace(of: statement)
-        while try cursor.next() != nil { try body(columns) }
-    }
-
-    private static func price(
-        _ row: ColumnsInPlace, currency: Int, price: Int
-    ) -> (currency: CurrencyCode, amount: Int64) {
-        let code =
-            row.kind(at: currency) == .text
-            ? row.withText(at: currency) { CurrencyCode($0) } : CurrencyCode.none
-        return (code, row.kind(at: price) == .integer ? row.integer(at: price) ?? 0 : 0)
-    }
 }
 
 /// Three capital letters in one number, or none.

@@ -152,7 +152,7 @@ struct ConclusionTally: Sendable {
         evidence = try EvidenceAccount(db: db).costSinceLastRun()
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
-        let delivery = try DeliveryCount(db: db, run: run, started: header.started).delays()
+        let delivery = try DeliveryDelays(of: run, started: header.started, db)
         measures = try StoredJSON.encode(
             RunMeasures(
                 delivery: delivery, effort: conclusion.effort, unowned: unowned,
