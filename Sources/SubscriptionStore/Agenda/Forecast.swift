@@ -24,7 +24,8 @@ extension SQLiteStore {
         return try view(doing) { db in
             try withoutActuallyEscaping(place) { place in
                 var questions = ForecastQuestions(
-                    db: db, now: run.started, apps: Set(apps), place: place,
+                    db: db, apps: Set(apps), place: place,
+                    isAsked: "(not_before IS NULL OR \(QuestionQueue.isRested(at: run.started)))",
                     passID: try PassOpening(db: db, run: run).adoptable())
                 try questions.addPending()
                 switch scope {
@@ -52,21 +53,10 @@ private struct ForecastQuestions {
     let apps: Set<AppIdentity>
     let place: (LocalSubscription) -> QuestionPlace
     /// A condition: a line of the queue is due when the run begins.
-    private let isAsked: String
+    let isAsked: String
     /// The pass of a stopped run that the run would continue.
     let passID: Int64?
-    private var forecast = QuestionForecast()
-
-    init(
-        db: Database, now: Timestamp, apps: Set<AppIdentity>,
-        place: @escaping (LocalSubscription) -> QuestionPlace, passID: Int64?
-    ) {
-        self.db = db
-        isAsked = "(not_before IS NULL OR \(RestingQuestions.isOver(at: now)))"
-        self.passID = passID
-        self.apps = apps
-        self.place = place
-    }
+    var forecast = QuestionForecast()
 
     /// The last runs that tell what cannot be counted.
     private static let pastRuns = 7
@@ -83,7 +73,7 @@ private struct ForecastQuestions {
         while let line = try lines.next() {
             guard let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else { continue }
             let key = SubscriptionKey(line, at: 1)
-            if let row = try row(of: key) {
+            if let row = try LocalSubscription.stored(key, db) {
                 try ask(row, because: reason)
             } else if reason == .notification {
                 askUnheld(key)
@@ -98,17 +88,6 @@ private struct ForecastQuestions {
         forecast.questions[.notification, default: 0] += 1
         forecast.unheld += 1
         forecast.asked[app, default: CustomerCount()].add(nil)
-    }
-
-    private func row(of key: SubscriptionKey) throws -> LocalSubscription? {
-        let cursor = try Row.fetchCursor(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
-                    WHERE s.bundle_id = ? AND s.environment = ?
-                        AND s.original_transaction_id = ?
-                    """), arguments: key.arguments)
-        return try cursor.next().map { LocalSubscription($0) }
     }
 
     /// Whether a stopped run has checked a row, so that the one that continues does not ask about
@@ -182,7 +161,9 @@ private struct ForecastQuestions {
     ) throws {
         let isPending = try db.holds(
             "trueup_agenda WHERE \(SubscriptionKey.isGiven) AND \(isAsked)", key.arguments)
-        if !isPending, let row = try row(of: key) { try ask(row, because: reason) }
+        if !isPending, let row = try LocalSubscription.stored(key, db) {
+            try ask(row, because: reason)
+        }
     }
 
     // MARK: Every row

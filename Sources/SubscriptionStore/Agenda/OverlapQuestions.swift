@@ -99,12 +99,6 @@ struct OverlapQuestions: Sendable {
     }
 
     private func ask(_ key: SubscriptionKey, _ db: Database) throws {
-        let reason = QuestionReason.heldBack
-        try db.run(
-            "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)",
-            key.arguments + [
-                reason.rank, QueuedQuestion.priority(reason, isEntitling: true),
-                started.unixMilliseconds,
-            ])
+        try QuestionQueue.ask(about: key, .heldBack, isEntitling: true, since: started, db)
     }
 }

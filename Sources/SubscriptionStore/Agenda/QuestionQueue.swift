@@ -15,6 +15,19 @@ struct QuestionQueue {
     /// The end of such a statement: a deferred question becomes due for the next run.
     static let wakingUp = "ON CONFLICT DO UPDATE SET not_before = NULL"
 
+    /// Adds a question about one row, or makes it due for the next run.
+    static func ask(
+        about key: SubscriptionKey, _ reason: QuestionReason, isEntitling: Bool = false,
+        since: Timestamp, attempts: Int = 0, _ db: Database
+    ) throws {
+        try db.run(
+            "\(insertion) VALUES (?, ?, ?, ?, ?, ?, ?) \(wakingUp)",
+            key.arguments + [
+                reason.rank, QueuedQuestion.priority(reason, isEntitling: isEntitling),
+                since.unixMilliseconds, attempts,
+            ])
+    }
+
     /// A condition: a line of the queue is for the current run.
     ///
     /// - Parameter line: The name of the line's table.
@@ -240,10 +253,10 @@ struct QueueUpdate: Sendable {
             ON CONFLICT DO UPDATE SET attempts = attempts + 1,
                 doubts = CASE excluded.doubts WHEN 0 THEN 0 ELSE doubts + 1 END,
                 not_before = CASE WHEN excluded.doubts = 1
-                    AND doubts >= \(RestingQuestions.runsInARow) THEN ? END
+                    AND doubts >= \(QuestionQueue.runsBeforeRest) THEN ? END
             """,
             [started.unixMilliseconds] + arguments + [
-                RestingQuestions.end(after: started).unixMilliseconds
+                QuestionQueue.endOfRest(after: started).unixMilliseconds
             ])
     }
 }
@@ -328,7 +341,9 @@ extension SQLiteStore {
     ) async throws(StoreError) -> ScheduleCounts {
         let doing = "finding out which rows must be checked"
         let passID = pass.passID
-        if let known = try await read(doing, { db in try ScheduledPass(db, passID).counts() }) {
+        if let known = try await read(
+            doing, { db in try ScheduledPass(db: db, passID: passID).counts() })
+        {
             return known
         }
         var counts = ScheduleCounts()
@@ -357,7 +372,7 @@ extension SQLiteStore {
         } while position != nil
         try await ask(Self.sample(draw.take(), &counts), in: passID, doing)
         let found = counts
-        try await write(doing) { db in try ScheduledPass(db, passID).note(found) }
+        try await write(doing) { db in try ScheduledPass(db: db, passID: passID).note(found) }
         return counts
     }
 
@@ -398,7 +413,7 @@ extension SQLiteStore {
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage {
         try await read("counting what was asked") { db in
-            try ScheduledPass(db, pass.passID).coverage(kind: kind)
+            try ScheduledPass(db: db, passID: pass.passID).coverage(kind: kind)
         }
     }
 
@@ -419,34 +434,35 @@ extension SQLiteStore {
 
 /// When a question comes again whose answer may be wrong once: in each of the next three runs, then
 /// once a week.
-struct RestingQuestions: Sendable {
-    let run: RunHeader
-
+extension QuestionQueue {
     /// How many runs in a row ask again before the question rests in between.
-    static let runsInARow = 3
+    static let runsBeforeRest = 3
 
     private static let daysOfRest: Int64 = 7
 
     /// When a question that begins to rest comes again.
-    static func end(after time: Timestamp) -> Timestamp { time.startOfDay(addingDays: daysOfRest) }
+    static func endOfRest(after time: Timestamp) -> Timestamp {
+        time.startOfDay(addingDays: daysOfRest)
+    }
 
     /// Returns SQL for whether a line has waited long enough at the time `now`, also under a clock
     /// that was set back.
-    static func isOver(at now: Timestamp) -> String {
-        "(not_before <= \(now.unixMilliseconds) OR not_before > \(end(after: now).unixMilliseconds))"
+    static func isRested(at now: Timestamp) -> String {
+        let end = endOfRest(after: now).unixMilliseconds
+        return "(not_before <= \(now.unixMilliseconds) OR not_before > \(end))"
     }
 
     /// Gives a chunk of the questions that have rested long enough to the run that begins.
     ///
     /// - Returns: Whether there may be more.
-    func wakeUp(_ db: Database) throws -> Bool {
+    static func wakeUp(for run: RunHeader, _ db: Database) throws -> Bool {
         guard run.judgesRows else { return false }
         try db.execute(
             sql: """
                 UPDATE trueup_agenda SET not_before = NULL
                 WHERE (bundle_id, environment, original_transaction_id) IN (
                     SELECT bundle_id, environment, original_transaction_id FROM trueup_agenda
-                    WHERE not_before IS NOT NULL AND \(Self.isOver(at: run.started))
+                    WHERE not_before IS NOT NULL AND \(isRested(at: run.started))
                     LIMIT \(StoreLimits.scatteredRowsPerChunk))
                 """)
         return db.changesCount == StoreLimits.scatteredRowsPerChunk

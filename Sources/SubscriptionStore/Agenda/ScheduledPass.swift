@@ -6,11 +6,6 @@ struct ScheduledPass {
     let db: Database
     let passID: Int64
 
-    init(_ db: Database, _ passID: Int64) {
-        self.db = db
-        self.passID = passID
-    }
-
     /// `nil` before the checkpoint is scheduled.
     func counts() throws -> ScheduleCounts? {
         let row = try Row.fetchOne(

@@ -26,8 +26,6 @@ struct TableScan: Sendable {
     private static let firstValue = 4
     /// A column's definition is made again whenever it is asked for its form.
     private static let forms = compared.map(\.form)
-    /// The columns of the key in the order of the primary key.
-    private static let key = [2, 1, 0]
 
     /// Returns the columns; those of a second table are read only where that table has rows.
     private static func columns(
@@ -55,20 +53,25 @@ struct TableScan: Sendable {
                 LIMIT \(Self.rowsPerChunk)
                 """)
         var checks = try CheckScan(relation, start, db)
-        var keys = KeyReader()
         var chunk = Chunk()
+        // Nearly all rows have the app of the row before.
+        var (bundleID, environment) = ("", "")
         var read = 0
         let inPlace = ColumnsInPlace(of: statement)
         let cursor = try Row.fetchCursor(statement, arguments: start.arguments)
         while let row = try cursor.next() {
             read += 1
             if read == Self.rowsPerChunk { chunk.next = try StoredKey(row) }
-            let key = keys.key(row, inPlace)
+            if !inPlace.holds(bundleID, at: 2) { bundleID = row.requiredText(at: 2) }
+            if !inPlace.holds(environment, at: 1) { environment = row.requiredText(at: 1) }
+            let key = SubscriptionKey(
+                bundleID: bundleID, environment: environment,
+                originalTransactionID: inPlace.plainText(at: 0) ?? row.requiredText(at: 0))
             guard request.includes(key) else { continue }
             let status = inPlace.integer(at: 3).flatMap(Int.init(exactly:))
             let isEntitling = status.map { SubscriptionStatus(rawValue: $0).isEntitling } ?? false
             let scheduled = ScheduledRow(
-                key: key, check: try checks.record(of: inPlace, key: Self.key),
+                key: key, check: try checks.record(of: inPlace),
                 values: Self.values(row, inPlace))
             chunk.rows += 1
             let changed = changedPeriods.contains(key) ? QuestionReason.changed : nil
@@ -126,20 +129,6 @@ struct TableScan: Sendable {
     }
 }
 
-/// Reads the keys of rows, of which nearly all have the app of the row before.
-private struct KeyReader {
-    private var bundleID = ""
-    private var environment = ""
-
-    mutating func key(_ row: Row, _ columns: ColumnsInPlace) -> SubscriptionKey {
-        if !columns.holds(bundleID, at: 2) { bundleID = row.requiredText(at: 2) }
-        if !columns.holds(environment, at: 1) { environment = row.requiredText(at: 1) }
-        return SubscriptionKey(
-            bundleID: bundleID, environment: environment,
-            originalTransactionID: columns.plainText(at: 0) ?? row.requiredText(at: 0))
-    }
-}
-
 /// The checks next to the rows that a scan reads: both tables are read once, in the order of their
 /// key.
 ///
@@ -169,18 +158,19 @@ struct CheckScan {
         isAtEnd = try cursor.next() == nil
     }
 
+    /// The columns of the key of a row of the scan, in the order of the primary key.
+    private static let key = [2, 1, 0]
+
     /// The check of the next row of the scan; `nil` without one.
     ///
-    /// - Parameters:
-    ///   - row: A row, after all rows that were asked for before.
-    ///   - key: Its columns of the key, in the order of the primary key.
+    /// - Parameter row: A row, after all rows that were asked for before.
     /// - Returns: What was noted when the row was checked.
     /// - Throws: What reading the database throws.
-    mutating func record(of row: ColumnsInPlace, key: [Int]) throws -> CheckRecord? {
+    mutating func record(of row: ColumnsInPlace) throws -> CheckRecord? {
         // A key that is not text sorts after all that are, and no check has one.
-        guard key.allSatisfy({ row.kind(at: $0) == .text }) else { return nil }
+        guard Self.key.allSatisfy({ row.kind(at: $0) == .text }) else { return nil }
         while !isAtEnd {
-            let order = order(with: row, key)
+            let order = order(with: row)
             if order == 0 { return CheckRecord(columns, at: 3) }
             if order > 0 { return nil }
             isAtEnd = try cursor.next() == nil
@@ -188,8 +178,8 @@ struct CheckScan {
         return nil
     }
 
-    private func order(with row: ColumnsInPlace, _ key: [Int]) -> Int {
-        for (index, other) in key.enumerated() {
+    private func order(with row: ColumnsInPlace) -> Int {
+        for (index, other) in Self.key.enumerated() {
             let order = columns.order(at: index, with: row, at: other)
             if order != 0 { return order }
         }
@@ -289,9 +279,7 @@ struct ChangedPeriods {
         var changed: Set<SubscriptionKey> = []
         for row in found {
             let key = SubscriptionKey(row, at: 0)
-            let period = TransactionKey(
-                bundleID: key.bundleID, environment: key.environment,
-                transactionID: row.requiredText(at: 3))
+            let period = key.transaction(row.requiredText(at: 3))
             // `price:` or `currency:`, and the transaction.
             let column = row.requiredText(at: 4).prefix { $0 != ":" }
             let value = try FieldValueText.value(row.requiredText(at: 5))

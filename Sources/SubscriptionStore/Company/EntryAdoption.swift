@@ -18,7 +18,7 @@ struct EntryAdoption {
     func take(_ entry: LedgerEntry) throws {
         let head = try Ledger(db: db).head()
         try Self.refuse(entry, behind: head, of: mapping)
-        try Ledger(db: db).adoptEntries(entry)
+        try Ledger(db: db).insert(entry)
         // A declared break changes no row.
         guard let table = entry.changes.mappedTable else { return }
         let outbox = OutboxWriter(db: db, naming: naming)

@@ -102,7 +102,7 @@ extension SQLiteStore {
     package func applyCanary(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
-        try await apply(.canary, limit: limit, in: pass, run: run, at: now)
+        try await apply(isCanary: true, limit: limit, in: pass, run: run, at: now)
     }
 
     /// The chosen subscriptions whose corrections were all written, by key.

@@ -13,12 +13,7 @@ struct EntitlementLinks {
     let catalogue: ProductCatalogue?
 
     /// A loss, and the subscriptions by which access continues.
-    struct Link: Sendable {
-        let correction: Int64
-        let key: SubscriptionKey
-        let before: [String]
-        let gains: [String]
-    }
+    typealias Link = (correction: Int64, key: SubscriptionKey, before: [String], gains: [String])
 
     /// The links that are missing; none for a run that applies a stored plan or reverts a run.
     func missing() throws -> [Link] {
@@ -41,10 +36,7 @@ struct EntitlementLinks {
             let gains = try self.gains(insteadOf: loss.correction.subscription)
                 .filter { !known.contains($0) }
             guard !gains.isEmpty else { continue }
-            links.append(
-                Link(
-                    correction: loss.id, key: loss.correction.subscription, before: known,
-                    gains: gains))
+            links.append((loss.id, loss.correction.subscription, known, gains))
         }
         return links
     }

@@ -18,6 +18,12 @@ struct Ledger {
         return (number, row.requiredText(at: 1))
     }
 
+    /// When it was noticed last that the tables had been restored; `nil` where they never were.
+    func lastRestore() throws -> Timestamp? {
+        let statement = try db.cachedStatement(sql: "SELECT max(noticed_at) FROM trueup_restores")
+        return try Int64.fetchOne(statement).map(Timestamp.init(unixMilliseconds:))
+    }
+
     /// Writes what was just changed.
     ///
     /// - Returns: The entry with its number and hashes.
@@ -48,8 +54,10 @@ struct Ledger {
                 manifest: manifest, run: run, at: now))
     }
 
-    /// Writes an entry that is sealed already.
-    func adoptEntries(_ entry: LedgerEntry) throws { try insert(entry) }
+    private static let insertion = """
+        INSERT INTO trueup_ledger (\(LedgerEntry.columnNames.joined(separator: ", ")))
+        VALUES (\(LedgerEntry.columnNames.map { _ in "?" }.joined(separator: ", ")))
+        """
 
     private func seal(_ entry: LedgerEntry) throws -> LedgerEntry {
         var entry = entry
@@ -58,16 +66,10 @@ struct Ledger {
         return entry
     }
 
-    private func insert(_ entry: LedgerEntry) throws {
+    /// Writes an entry that is sealed already.
+    func insert(_ entry: LedgerEntry) throws {
         try db.run(
-            """
-            INSERT INTO trueup_ledger (
-                entry, previous_hash, hash, run_id, kinds, target_table, bundle_id,
-                environment, original_transaction_id, transaction_id, changes, evidence,
-                evidence_renewal, apple_signed_date, written_at, actor, reason, undo_of,
-                action, host, plan, row_version, access_continues_by)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
+            Self.insertion,
             [
                 entry.number, entry.previousHash, entry.hash, entry.runID,
                 TextList.encode(entry.kinds.map(\.rawValue)), entry.table,
@@ -90,13 +92,15 @@ extension LedgerEntry {
         return hash.finalize().hexadecimal
     }
 
+    fileprivate static let columnNames = [
+        "entry", "previous_hash", "hash", "run_id", "kinds", "target_table", "bundle_id",
+        "environment", "original_transaction_id", "transaction_id", "changes", "evidence",
+        "evidence_renewal", "apple_signed_date", "written_at", "actor", "reason", "undo_of",
+        "action", "host", "plan", "row_version", "access_continues_by",
+    ]
+
     /// The columns that `init(_:)` reads, of the table `l`.
-    static let columns = """
-        l.entry, l.previous_hash, l.hash, l.run_id, l.kinds, l.target_table, l.bundle_id,
-        l.environment, l.original_transaction_id, l.transaction_id, l.changes, l.evidence,
-        l.evidence_renewal, l.apple_signed_date, l.written_at, l.actor, l.reason, l.undo_of,
-        l.action, l.host, l.plan, l.row_version, l.access_continues_by
-        """
+    static let columns = columnNames.map { "l." + $0 }.joined(separator: ", ")
 
     init(_ row: Row) throws {
         var columns = RowColumns(row)
@@ -108,10 +112,7 @@ extension LedgerEntry {
         let (hash, runID) = (columns.requiredText(), columns.requiredText())
         let kinds = columns.list().compactMap(FindingKind.init(rawValue:))
         let (table, key) = (columns.requiredText(), columns.key())
-        let period = columns.text().map { id in
-            TransactionKey(
-                bundleID: key.bundleID, environment: key.environment, transactionID: id)
-        }
+        let period = columns.text().map(key.transaction)
         var correction = PlannedCorrection(
             target: period.map { .insertPeriod($0, of: key) } ?? .insert(key),
             changes: try FieldValueText.changes(columns.requiredText(), of: table), kinds: kinds,
@@ -324,10 +325,7 @@ extension SQLiteStore {
 
     /// When it was noticed last that the tables had been restored; `nil` where they never were.
     package func newestRestore() throws(StoreError) -> Timestamp? {
-        try view("looking for restores") { db in
-            try Int64.fetchOne(db, sql: "SELECT max(noticed_at) FROM trueup_restores")
-                .map(Timestamp.init(unixMilliseconds:))
-        }
+        try view("looking for restores") { try Ledger(db: $0).lastRestore() }
     }
 
     /// Whether all entries of a range only declare breaks.

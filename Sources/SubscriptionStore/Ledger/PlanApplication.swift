@@ -16,24 +16,11 @@ struct PlanApplication {
     let naming: EventNaming?
     /// The catalogue by which events name entitlements.
     let catalogue: ProductCatalogue?
-    var part = Part.wholePlan
+    /// Whether only corrections of the subscriptions are tried that were chosen to be written ahead.
+    let isCanary: Bool
     /// The company's own table, where `subscriptions` is a copy of it.
     var company: CompanyUnit?
     private let known = Known()
-
-    init(
-        db: Database, run: RunReference, header: RunHeader, plan: String, now: Timestamp,
-        naming: EventNaming?, catalogue: ProductCatalogue?, part: Part = .wholePlan
-    ) {
-        self.db = db
-        self.run = run
-        self.header = header
-        self.plan = plan
-        self.now = now
-        self.naming = naming
-        self.catalogue = catalogue
-        self.part = part
-    }
 
     /// Facts looked up for one correction that hold for the next ones of the transaction as well.
     private final class Known {
@@ -45,13 +32,6 @@ struct PlanApplication {
         var newest: (key: SubscriptionKey, signed: Timestamp?)?
         /// The end of the ledger.
         var head: (number: Int64, hash: String)?
-    }
-
-    /// Which of the planned corrections are tried.
-    enum Part: Sendable {
-        case wholePlan
-        /// Those of the subscriptions that were chosen to be written ahead.
-        case canary
     }
 
     /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at
@@ -153,10 +133,9 @@ struct PlanApplication {
             correction = kept
         }
         // What this run has verified and stored itself is not computed again from what is stored.
-        guard
-            try item.stagedBy == run.sequence
-                ? Self.isHeld(correction, db) : Self.isProven(correction, db)
-        else { return .unproven }
+        guard try Self.isProven(correction, reading: item.stagedBy != run.sequence, db) else {
+            return .unproven
+        }
         // A plan from before the row's alias row was known no longer holds.
         guard try correction.undoOf != nil || !hasAliasRow(correction) else { return .stale }
         guard try outdating(correction) == nil else { return .stale }
@@ -200,38 +179,40 @@ struct PlanApplication {
         return try exist && !aliasRows.rows(of: correction.subscription).isEmpty
     }
 
-    /// Whether the evidence of a correction is stored and not erased; this run verified the
-    /// payloads themselves.
-    private static func isHeld(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
-        guard correction.undoOf == nil else { return true }
-        let vault = EvidenceVault(db: db)
-        return try [correction.evidence, correction.evidenceRenewal].compactMap(\.self)
-            .allSatisfy(vault.holds)
-    }
-
-    /// Whether what Apple signed for a correction is still held, and as it was received.
+    /// Whether what Apple signed for a correction is still held and not erased; read again, also
+    /// whether it is as it was received.
     ///
     /// A revert needs none: it restores the value from before Apple's statement was written.
-    static func isProven(_ correction: PlannedCorrection, _ db: Database) throws -> Bool {
+    private static func isProven(
+        _ correction: PlannedCorrection, reading: Bool, _ db: Database
+    ) throws -> Bool {
         guard correction.undoOf == nil else { return true }
         let vault = EvidenceVault(db: db)
         return try [correction.evidence, correction.evidenceRenewal].compactMap(\.self)
-            .allSatisfy { try vault.payload($0) != nil }
+            .allSatisfy { try reading ? vault.payload($0) != nil : vault.holds($0) }
     }
 
-    private var condition: String {
-        switch part {
-        case .wholePlan: ""
-        case .canary:
-            """
-            AND (c.bundle_id, c.environment, c.original_transaction_id) IN (
-                SELECT bundle_id, environment, original_transaction_id FROM trueup_canaries
-                WHERE pass_id = c.pass_id)
-            """
-        }
+    /// The fate that a correction of a plan would have now.
+    static func forecast(
+        of correction: PlannedCorrection, under plan: String, at now: Timestamp, _ db: Database
+    ) throws -> CorrectionFate {
+        if try PlanStaging.isWritten(correction, under: plan, db) { return .applied }
+        guard try isProven(correction, reading: true, db) else { return .unproven }
+        guard try NewestStatements(db: db).outdating(correction, now: now) == nil,
+            try AliasRows(db: db).rows(of: correction.subscription).isEmpty,
+            try RowChange(db: db, correction: correction, now: now).holds()
+        else { return .stale }
+        return .planned
     }
 
     private func next(limit: Int) throws -> [StoredCorrection] {
+        let condition =
+            isCanary
+            ? """
+            AND (c.bundle_id, c.environment, c.original_transaction_id) IN (
+                SELECT bundle_id, environment, original_transaction_id FROM trueup_canaries
+                WHERE pass_id = c.pass_id)
+            """ : ""
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(StoredCorrection.columns) FROM trueup_pass_corrections AS c
@@ -260,18 +241,9 @@ struct LinkedCorrections {
     func members(around key: SubscriptionKey) throws -> [PlanApplication.StoredCorrection]? {
         let linked = try subscriptions(linkedTo: key)
         guard linked.count > 1 else { return nil }
-        var gains: [PlanApplication.StoredCorrection] = []
-        var losses: [PlanApplication.StoredCorrection] = []
-        for other in linked.sorted() {
-            for item in try planned(other) {
-                if item.correction.continuedBy.isEmpty {
-                    gains.append(item)
-                } else {
-                    losses.append(item)
-                }
-            }
-        }
-        return gains + losses
+        let items = try linked.sorted().flatMap(planned)
+        return items.filter(\.correction.continuedBy.isEmpty)
+            + items.filter { !$0.correction.continuedBy.isEmpty }
     }
 
     /// Links a subscription to those by which access continues.
@@ -307,9 +279,8 @@ struct LinkedCorrections {
         return found
     }
 
-    private func planned(
-        _ key: SubscriptionKey
-    ) throws -> [PlanApplication.StoredCorrection] {
+    /// The corrections of a subscription that are still to be written.
+    func planned(_ key: SubscriptionKey) throws -> [PlanApplication.StoredCorrection] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(PlanApplication.StoredCorrection.columns)
@@ -473,12 +444,11 @@ extension SQLiteStore {
     package func applyPlanned(
         limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
-        try await apply(.wholePlan, limit: limit, in: pass, run: run, at: now)
+        try await apply(isCanary: false, limit: limit, in: pass, run: run, at: now)
     }
 
     func apply(
-        _ part: PlanApplication.Part, limit: Int, in pass: OpenPass, run: RunHeader,
-        at now: Timestamp
+        isCanary: Bool, limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
         guard run.mode == .apply else {
             throw .inconsistent(
@@ -494,7 +464,7 @@ extension SQLiteStore {
                 let began = ContinuousClock.now
                 let takenUp = try PlanApplication(
                     db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                    now: now, naming: naming, catalogue: catalogue, part: part
+                    now: now, naming: naming, catalogue: catalogue, isCanary: isCanary
                 ).apply(limit: size, to: company)
                 return (takenUp, began.duration(to: .now))
             }
@@ -508,7 +478,7 @@ extension SQLiteStore {
                 try await write(doing) { [naming, catalogue] db in
                     let application = try PlanApplication(
                         db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                        now: now, naming: naming, catalogue: catalogue, part: part)
+                        now: now, naming: naming, catalogue: catalogue, isCanary: isCanary)
                     for item in undone.items { try application.note(undone.fate, of: item) }
                 }
                 if undone.fate == .stale { return undone.items.count }

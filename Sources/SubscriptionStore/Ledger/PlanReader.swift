@@ -9,7 +9,7 @@ struct PlanReader {
     /// The corrections that a run's report lists, in its order.
     ///
     /// `?1` is the run's sequence number, `?2` its checkpoint.
-    static let corrections = "FROM trueup_pass_corrections AS c WHERE \(isListed)"
+    private static let corrections = "trueup_pass_corrections AS c WHERE \(isListed)"
     static let isListed =
         "c.pass_id = ?2 AND c.staged_by <= ?1 AND ifnull(c.superseded_by > ?1, 1)"
     static let order =
@@ -69,19 +69,27 @@ struct PlanReader {
         var digest = SHA256()
         digest.update(data: Array((head.canonical.rendered + "\n").utf8))
         var changes = 0
-        let total = try db.count(
-            "trueup_pass_corrections AS c WHERE \(Self.isListed)", [run.sequence, run.passID])
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT \(PlannedCorrection.columns) \(Self.corrections) \(Self.order)",
-            arguments: [run.sequence, run.passID])
-        while let row = try rows.next() {
-            var columns = RowColumns(row)
-            digest.update(data: try PlannedCorrection(&columns).planItem() + [0x0A])
+        let total = try db.count(Self.corrections, [run.sequence, run.passID])
+        try forEachCorrection(of: run) { correction in
+            digest.update(data: correction.planItem() + [0x0A])
             changes += 1
             if changes.isMultiple(of: StoreLimits.rowsPerChunk) { progress(changes, total) }
         }
         return PlanSeal(
             sha256: digest.finalize().hexadecimal, head: head, changes: changes)
+    }
+
+    /// Passes the corrections on that a run's report lists, in its order.
+    fileprivate func forEachCorrection(
+        of run: RunReference, _ body: (PlannedCorrection) throws -> Void
+    ) throws {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT \(PlannedCorrection.columns) FROM \(Self.corrections) \(Self.order)",
+            arguments: [run.sequence, run.passID])
+        while let row = try rows.next() {
+            var columns = RowColumns(row)
+            try body(PlannedCorrection(&columns))
+        }
     }
 
     /// A pass that works off a plan keeps the head of the plan, whatever run applies it.
@@ -331,7 +339,10 @@ struct PlanStaging {
         let staging = CorrectionStaging(db: db, run: run)
         let id = try staging.store(correction)
         try staging.noteRow(of: correction)
-        if try isWritten(correction) { try staging.note(.applied, ofCorrection: id) }
+        // A run that was killed may have written it under this plan.
+        if try Self.isWritten(correction, under: plan, db) {
+            try staging.note(.applied, ofCorrection: id)
+        }
         // Adopted before, and found changed: what is left to be told of it was decided then.
         guard try fate(ofCorrection: id) != .stale else { return }
         try copyFindings(fixedBy: number, in: origin, as: id, outcome: correction.subscription)
@@ -343,11 +354,7 @@ struct PlanStaging {
         return try String.fetchOne(statement, arguments: [id]).flatMap(CorrectionFate.init)
     }
 
-    /// Whether a run that was killed wrote it under this plan.
-    private func isWritten(_ correction: PlannedCorrection) throws -> Bool {
-        try Self.isWritten(correction, under: plan, db)
-    }
-
+    /// Whether a run wrote a correction under a plan.
     static func isWritten(
         _ correction: PlannedCorrection, under plan: String, _ db: Database
     ) throws -> Bool {
@@ -454,7 +461,7 @@ struct PlanStaging {
     }
 }
 
-/// The plans and corrections of earlier runs, for a run that applies or reverts them.
+/// The plans of earlier runs, for a run that applies them.
 extension SQLiteStore {
     /// Takes an earlier run's plan up into the checkpoint, with the findings that it fixes; what
     /// was written under this plan before counts as applied.
@@ -482,27 +489,6 @@ extension SQLiteStore {
                     + "\(seal.sha256) now): the database was changed or is damaged. Nothing was "
                     + "written. Make a new plan with `trueup check`.")
         }
-    }
-
-    /// Plans the inverse of an earlier run's corrections; what is reverted already is left out,
-    /// what cannot be is staged as stale.
-    package func stageUndo(
-        ofRun runID: String, in pass: OpenPass, run: RunHeader
-    ) async throws(StoreError) -> UndoCounts {
-        let doing = "planning to revert the run \(runID)"
-        var counts = UndoCounts()
-        var position: Int64? = .max
-        while let start = position {
-            let items = try await write(doing) { db in
-                try Self.require(runID, db)
-                return try UndoStaging(
-                    db: db, run: RunReference(run, in: pass, db), undone: runID
-                ).stage(before: start)
-            }
-            for item in items { counts.add(item) }
-            position = items.last?.entry.number
-        }
-        return counts
     }
 
     /// The corrections of the checkpoint that were tried and not written.
@@ -547,21 +533,25 @@ extension SQLiteStore {
         }
     }
 
-    /// Each correction of a run with whether it can be reverted, newest first, streamed.
+    /// Each correction of a plan with what would become of it if the plan were applied now, streamed
+    /// in the plan's order; reads only.
     ///
-    /// `body`'s errors pass through unchanged.
+    /// What waits for another row, and what a trigger of the company's refuses, shows when it is written.
+    /// With a table of the company's own it is about the imported rows.
     ///
-    /// - Throws: `.unavailable` when there is no such run.
-    package func forEachUndo(ofRun runID: String, _ body: (UndoItem) throws -> Void) throws {
-        try stream("reading the corrections of \(runID)") { db in
-            try Self.require(runID, db)
-            var position = Int64.max
-            while true {
-                let items = try UndoJudgement(db: db, runID: runID)
-                    .items(before: position, limit: StoreLimits.correctionsPerChunk)
-                for item in items { try body(item) }
-                guard let last = items.last else { return }
-                position = last.entry.number
+    /// - Parameters:
+    ///   - sha256: A plan that this database knows.
+    ///   - now: The moment.
+    ///   - body: Takes the next; `.planned` is what would be written.
+    /// - Throws: `StoreError`, or what `body` throws.
+    package func forEachApplication(
+        ofPlan sha256: String, at now: Timestamp,
+        _ body: (PlannedCorrection, CorrectionFate) throws -> Void
+    ) throws {
+        try stream("reading the plan \(sha256)") { db in
+            try PlanReader(db: db).forEachCorrection(of: PlanStaging.origin(of: sha256, db)) {
+                try body(
+                    $0, PlanApplication.forecast(of: $0, under: sha256, at: now, db))
             }
         }
     }
@@ -570,17 +560,6 @@ extension SQLiteStore {
     package func knownPlan(_ sha256: String) throws(StoreError) -> KnownPlan? {
         try view("looking for the plan \(sha256)") { db in
             try PlanReader(db: db).plan(sha256)
-        }
-    }
-
-    private static func require(_ runID: String, _ db: Database) throws {
-        // Books that were put back know a run since then only by its corrections.
-        guard
-            try db.holds("trueup_runs WHERE run_id = ?", [runID])
-                || db.holds("trueup_reported_ranges WHERE run_id = ?", [runID])
-        else {
-            throw StoreError.unavailable(
-                "There is no run \(runID) in this database. `trueup status` lists them.")
         }
     }
 }

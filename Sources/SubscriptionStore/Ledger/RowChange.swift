@@ -15,24 +15,22 @@ struct RowChange {
     /// - Throws: `Refused` when a trigger or constraint of the company's says no.
     func make() throws -> CorrectionFate {
         switch correction.target {
-        case .update(let key, let version): try update(key, version: version)
-        case .insert(let key): try insert(key)
-        case .insertPeriod(let key, let subscription): try insert(key, of: subscription)
-        case .updatePeriod(let key, let subscription): try update(key, of: subscription)
-        case .delete(let key, let version): try delete(key, version: version)
-        case .deletePeriod(let key, let subscription): try delete(key, of: subscription)
+        case .update, .updatePeriod: try update()
+        case .insert(let key): try insert(key.arguments)
+        case .insertPeriod(let key, let subscription):
+            try insert(key.arguments + [subscription.originalTransactionID])
+        case .delete, .deletePeriod: try delete()
         }
     }
 
     /// Whether the row still is as the correction expects it; reads only.
     func holds() throws -> Bool {
         switch correction.target {
-        case .update(let key, let version): try unmoved(key, version: version) != nil
-        case .insert(let key): try !isStored(key)
-        case .insertPeriod(let key, _): try !isStored(key)
-        case .updatePeriod(let key, let subscription): try unmoved(key, of: subscription) != nil
-        case .delete(let key, let version): try deletable(key, version: version) != nil
-        case .deletePeriod(let key, let subscription): try isAsInserted(key, of: subscription)
+        case .update, .updatePeriod, .delete, .deletePeriod: try unmoved() != nil
+        case .insert(let key):
+            try !db.holds("subscriptions WHERE \(SubscriptionKey.isGiven)", key.arguments)
+        case .insertPeriod(let key, _):
+            try !db.holds("\(table) WHERE \(TransactionKey.isGiven)", key.arguments)
         }
     }
 
@@ -41,137 +39,111 @@ struct RowChange {
         switch correction.target {
         case .update(let key, _), .insert(let key):
             let read = try db.cachedStatement(
-                sql: """
-                    SELECT row_version FROM subscriptions
-                    WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    """)
+                sql: "SELECT row_version FROM subscriptions WHERE \(SubscriptionKey.isGiven)")
             return try Int64.fetchOne(read, arguments: key.arguments)
         case .insertPeriod, .updatePeriod, .delete, .deletePeriod: return nil
         }
     }
 
-    /// A condition that a row as it was read meets, with its values.
-    private typealias Condition = (sql: String, arguments: StatementArguments)
-
-    private func update(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        guard let unmoved = try unmoved(key, version: version) else { return .stale }
-        let changes = columns(leavingOut: [])
-        let list = changes.map { "\($0.column) = ?" } + ["row_version = row_version + 1"]
-        try execute(
-            "UPDATE subscriptions SET \(list.joined(separator: ", ")) WHERE \(unmoved.sql)",
-            StatementArguments(changes.map(\.after)) + unmoved.arguments)
-        return .applied
-    }
-
-    /// Returns the condition that finds the row as it was read; `nil` where it changed since, or
-    /// rests on a later statement.
-    private func unmoved(_ key: SubscriptionKey, version: Int64) throws -> Condition? {
-        let condition = asItWasRead(
-            columns(leavingOut: []),
-            ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
-            key.arguments + [version])
-        let read = try db.cachedStatement(
-            sql: "SELECT signed_date FROM subscriptions WHERE \(condition.sql)")
-        guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
-        // Older evidence never overwrites newer, whatever the version says.
-        if let signed = row.time(at: 0), rests(on: signed) { return nil }
-        return condition
-    }
-
-    /// Whether the row rests on a later statement than the correction.
-    private func rests(on signed: Timestamp) -> Bool {
-        signed > correction.appleSignedDate && !signed.isAhead(of: now)
-    }
-
-    private func isStored(_ key: SubscriptionKey) throws -> Bool {
-        try db.holds("subscriptions WHERE \(SubscriptionKey.isGiven)", key.arguments)
-    }
-
-    private func isStored(_ key: TransactionKey) throws -> Bool {
-        try db.holds("\(correction.table) WHERE \(TransactionKey.isGiven)", key.arguments)
-    }
-
-    private func insert(_ key: SubscriptionKey) throws -> CorrectionFate {
-        guard try !isStored(key) else { return .stale }
-        let keyColumns = ["bundle_id", "environment", "original_transaction_id"]
-        let changes = columns(leavingOut: keyColumns)
-        try insert(into: "subscriptions", keyColumns, key.arguments, changes)
-        return .applied
-    }
-
-    private func insert(
-        _ key: TransactionKey, of subscription: SubscriptionKey
-    ) throws -> CorrectionFate {
-        guard try !isStored(key) else { return .stale }
-        let keyColumns = ["bundle_id", "environment", "transaction_id", "original_transaction_id"]
-        let changes = columns(leavingOut: keyColumns)
-        try insert(
-            into: correction.table, keyColumns,
-            key.arguments + [subscription.originalTransactionID], changes)
-        return .applied
-    }
-
-    /// A period has no version: every value that is replaced must be as it was read.
-    private func update(
-        _ key: TransactionKey, of subscription: SubscriptionKey
-    ) throws -> CorrectionFate {
-        guard let unmoved = try unmoved(key, of: subscription) else { return .stale }
-        let changes = columns(leavingOut: Self.periodKey)
-        let list = changes.map { "\($0.column) = ?" }.joined(separator: ", ")
-        try execute(
-            "UPDATE \(correction.table) SET \(list) WHERE \(unmoved.sql)",
-            StatementArguments(changes.map(\.after)) + unmoved.arguments)
-        return .applied
-    }
-
+    private static let rowKey = ["bundle_id", "environment", "original_transaction_id"]
     private static let periodKey = [
         "bundle_id", "environment", "transaction_id", "original_transaction_id",
     ]
 
-    private func unmoved(
-        _ key: TransactionKey, of subscription: SubscriptionKey
-    ) throws -> Condition? {
-        let changes = columns(leavingOut: Self.periodKey)
-        guard !changes.isEmpty else { return nil }
-        let condition = asItWasRead(
-            changes, Self.periodKey.map { "\($0) = ?" },
-            key.arguments + [subscription.originalTransactionID])
+    /// The table of the row, and the columns that find it there or are inserted with it.
+    private var place: (table: String, key: [String]) {
+        switch correction.target {
+        case .update, .insert, .delete: ("subscriptions", Self.rowKey)
+        case .insertPeriod, .updatePeriod, .deletePeriod: (correction.table, Self.periodKey)
+        }
+    }
+
+    private var table: String { place.table }
+
+    private func update() throws -> CorrectionFate {
+        guard let unmoved = try unmoved() else { return .stale }
+        let changes = changedColumns
+        var list = changes.map { "\($0.column) = ?" }
+        if case .update = correction.target { list.append("row_version = row_version + 1") }
+        try execute(
+            "UPDATE \(table) SET \(list.joined(separator: ", ")) WHERE \(unmoved.sql)",
+            StatementArguments(changes.map(\.after)) + unmoved.arguments)
+        return .applied
+    }
+
+    private func insert(_ key: StatementArguments) throws -> CorrectionFate {
+        guard try holds() else { return .stale }
+        let changes = changedColumns
+        let columns = place.key + changes.map(\.column)
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        try execute(
+            "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
+            key + StatementArguments(changes.map(\.after)))
+        return .applied
+    }
+
+    private func delete() throws -> CorrectionFate {
+        guard let unmoved = try unmoved() else { return .stale }
+        try execute("DELETE FROM \(table) WHERE \(unmoved.sql)", unmoved.arguments)
+        return .applied
+    }
+
+    /// A condition that a row as it was read meets, with its values.
+    private typealias Condition = (sql: String, arguments: StatementArguments)
+
+    /// Returns the condition that finds the row as it was read; `nil` where it changed since, or
+    /// rests on a later statement.
+    ///
+    /// A period has no version: every value that is replaced must be as it was read, and one that is
+    /// deleted must be exactly as it was inserted.
+    private func unmoved() throws -> Condition? {
+        switch correction.target {
+        case .insert, .insertPeriod: return nil
+        // Older evidence never overwrites newer, whatever the version says.
+        case .update(let key, let version): return try found(asItWasRead(key, version))
+        case .delete(let key, let version):
+            return try found(asItWasRead(key, version), mayRestOnLater: true)
+        case .updatePeriod(let key, let subscription):
+            guard !changedColumns.isEmpty else { return nil }
+            let identity = key.arguments + [subscription.originalTransactionID]
+            // An older statement adds nothing to a period that rests on a newer one by now.
+            return try found(
+                asItWasRead(Self.periodKey, identity), mayRestOnLater: correction.undoOf != nil)
+        case .deletePeriod(let key, let subscription):
+            let inserted = CurrentRow(
+                inserted: correction.changes.before, of: subscription,
+                transactionID: key.transactionID)
+            let row = try CurrentRow.transaction(key, in: correction.changes.transactionTable, db)
+            return row == inserted ? (TransactionKey.isGiven, key.arguments) : nil
+        }
+    }
+
+    /// Returns a condition that finds a row; `nil` where it finds none, or one that rests on a later
+    /// statement than the correction.
+    private func found(_ condition: Condition, mayRestOnLater: Bool = false) throws -> Condition? {
         let read = try db.cachedStatement(
-            sql: "SELECT signed_date FROM \(correction.table) WHERE \(condition.sql)")
+            sql: "SELECT signed_date FROM \(table) WHERE \(condition.sql)")
         guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
-        // An older statement adds nothing to a period that rests on a newer one by now.
-        if correction.undoOf == nil, let signed = row.time(at: 0), rests(on: signed) {
+        if !mayRestOnLater, let signed = row.time(at: 0), signed > correction.appleSignedDate,
+            !signed.isAhead(of: now)
+        {
             return nil
         }
         return condition
     }
 
-    private func delete(_ key: SubscriptionKey, version: Int64) throws -> CorrectionFate {
-        guard let row = try deletable(key, version: version) else { return .stale }
-        try execute("DELETE FROM subscriptions WHERE \(row.sql)", row.arguments)
-        return .applied
-    }
-
-    private func deletable(_ key: SubscriptionKey, version: Int64) throws -> Condition? {
-        let condition = asItWasRead(
-            columns(leavingOut: ["bundle_id", "environment", "original_transaction_id"]),
-            ["bundle_id = ?", "environment = ?", "original_transaction_id = ?", "row_version = ?"],
-            key.arguments + [version])
-        let read = try db.cachedStatement(
-            sql: "SELECT 1 FROM subscriptions WHERE \(condition.sql)")
-        return try Int.fetchOne(read, arguments: condition.arguments) == nil ? nil : condition
+    private func asItWasRead(_ key: SubscriptionKey, _ version: Int64) -> Condition {
+        asItWasRead(Self.rowKey + ["row_version"], key.arguments + [version])
     }
 
     /// The condition that the row is as it was read: its version, and every value that is replaced,
     /// because the version only rises while trueup's triggers exist.
     ///
     /// A column that was read as empty may hold NULL or an empty text.
-    private func asItWasRead(
-        _ changes: [Change], _ identity: [String], _ arguments: StatementArguments
-    ) -> Condition {
-        var terms = identity
+    private func asItWasRead(_ identity: [String], _ arguments: StatementArguments) -> Condition {
+        var terms = identity.map { "\($0) = ?" }
         var arguments = arguments
-        for change in changes {
+        for change in changedColumns {
             if change.before.isNull {
                 terms.append("nullif(\(change.column), '') IS NULL")
             } else {
@@ -182,49 +154,12 @@ struct RowChange {
         return (terms.joined(separator: " AND "), arguments)
     }
 
-    /// A period has no version: it must be exactly as it was inserted.
-    private func delete(
-        _ key: TransactionKey, of subscription: SubscriptionKey
-    ) throws -> CorrectionFate {
-        guard try isAsInserted(key, of: subscription) else { return .stale }
-        try execute(
-            "DELETE FROM \(correction.table) WHERE \(TransactionKey.isGiven)", key.arguments)
-        return .applied
-    }
-
-    private func isAsInserted(
-        _ key: TransactionKey, of subscription: SubscriptionKey
-    ) throws -> Bool {
-        let inserted = CurrentRow(
-            inserted: correction.changes.before, of: subscription,
-            transactionID: key.transactionID)
-        let table = correction.changes.transactionTable
-        return try CurrentRow.transaction(key, in: table, db) == inserted
-    }
-
-    private func insert(
-        into table: String, _ keyColumns: [String], _ key: StatementArguments,
-        _ changes: [Change]
-    ) throws {
-        let columns = keyColumns + changes.map(\.column)
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        try execute(
-            "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(marks))",
-            key + StatementArguments(changes.map(\.after)))
-    }
-
-    private struct Change {
-        let column: String
-        let before: DatabaseValue
-        let after: DatabaseValue
-    }
-
-    /// The changed columns by name.
-    private func columns(leavingOut keyColumns: [String]) -> [Change] {
-        correction.changes.named.filter { !keyColumns.contains($0.column) }.map {
-            Change(
-                column: $0.column, before: $0.change.before.databaseValue,
-                after: $0.change.after.databaseValue)
+    /// The changed columns by name, without those of the key of a row that comes or goes.
+    private var changedColumns: [(column: String, before: DatabaseValue, after: DatabaseValue)] {
+        var key = place.key
+        if case .update = correction.target { key = [] }
+        return correction.changes.named.filter { !key.contains($0.column) }.map {
+            ($0.column, $0.change.before.databaseValue, $0.change.after.databaseValue)
         }
     }
 
@@ -313,7 +248,8 @@ struct ChangedRow {
             try row.dropFindings(of: item.id, in: run)
             return false
         }
-        try row.askAgain(since: started)
+        try QuestionQueue.ask(
+            about: item.correction.subscription, .heldBack, since: started, attempts: 1, db)
         return true
     }
 
@@ -337,16 +273,6 @@ struct ChangedRow {
                 AND verdict = \(VerdictCode.discrepancy.rawValue)
                 AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings WHERE \(isOfRow))
             """, [run.passID] + key + [run.passID] + key)
-    }
-
-    private func askAgain(since started: Timestamp) throws {
-        let reason = QuestionReason.heldBack
-        try db.run(
-            "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 1) \(QuestionQueue.wakingUp)",
-            correction.subscription.arguments + [
-                reason.rank, QueuedQuestion.priority(reason, isEntitling: false),
-                started.unixMilliseconds,
-            ])
     }
 }
 
@@ -483,23 +409,15 @@ struct RevertedCorrection {
             guard case .text(let customer)? = changes[.customerID]?.after else { return }
             try RefundReads.forget(customer, inAppsOf: [reverted.subscription], db)
         case .purchase:
-            try ask(reverted.transactionID, of: reverted.subscription, at: reverted.writtenAt)
+            let row = reverted.subscription
+            let key = SubscriptionKey(
+                bundleID: row.bundleID, environment: row.environment,
+                originalTransactionID: reverted.transactionID ?? row.originalTransactionID)
+            try QuestionQueue.ask(about: key, .notification, since: reverted.writtenAt, db)
         case .subscription where reverted.action == .insert:
-            try ask(nil, of: reverted.subscription, at: reverted.writtenAt)
+            try QuestionQueue.ask(
+                about: reverted.subscription, .notification, since: reverted.writtenAt, db)
         case .subscription, .period, .ledger: return
         }
-    }
-
-    private func ask(
-        _ transactionID: String?, of subscription: SubscriptionKey, at time: Timestamp
-    ) throws {
-        let id = transactionID ?? subscription.originalTransactionID
-        try db.run(
-            "\(QuestionQueue.insertion) VALUES (?, ?, ?, ?, ?, ?, 0) \(QuestionQueue.wakingUp)",
-            [
-                subscription.bundleID, subscription.environment, id,
-                QuestionReason.notification.rank,
-                QueuedQuestion.priority(.notification, isEntitling: false), time.unixMilliseconds,
-            ])
     }
 }

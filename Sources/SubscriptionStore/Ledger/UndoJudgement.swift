@@ -1,5 +1,5 @@
 import GRDB
-import Subscriptions
+package import Subscriptions
 
 /// Decides for each ledger entry of a run whether it can be reverted, and by which correction.
 ///
@@ -34,52 +34,38 @@ struct UndoJudgement {
         if let done = try undoing(entry.number) {
             return UndoItem(entry: entry, standing: .done(entry: done.number, runID: done.runID))
         }
-        do throws(Conflict) {
+        do {
             let situation = try situation(of: entry)
             return UndoItem(entry: entry, standing: .ready(try inverse(of: entry, in: situation)))
-        } catch {
-            switch error {
-            case .found(let conflict):
-                return UndoItem(entry: entry, standing: .conflict(conflict))
-            case .failed(let failure): throw failure
-            }
+        } catch let conflict as Conflict {
+            return UndoItem(entry: entry, standing: .conflict(conflict.found))
         }
     }
 
-    /// A conflict, or a failure of the database.
-    private enum Conflict: Error {
-        case found(UndoConflict)
-        case failed(any Error)
+    private struct Conflict: Error {
+        let found: UndoConflict
     }
 
     /// The row as it will be after all later corrections of this run are reverted.
-    private struct Situation {
-        var row: CurrentRow?
-        var version: Int64?
-    }
+    private typealias Situation = (row: CurrentRow?, version: Int64?)
 
-    private func reading<Value>(_ body: () throws -> Value) throws(Conflict) -> Value {
-        do { return try body() } catch { throw .failed(error) }
-    }
-
-    private func situation(of entry: LedgerEntry) throws(Conflict) -> Situation {
-        let later = try reading { try entries(after: entry) }
-        var now = try reading { try current(of: entry) }
+    private func situation(of entry: LedgerEntry) throws -> Situation {
+        let later = try entries(after: entry)
+        var now = try current(of: entry)
         let newest = later.first ?? entry
         if now.row != nil, let last = newest.rowVersion, let version = now.version, version != last
         {
             let changed = changedColumns(of: newest, in: now.row)
-            throw .found(
-                changed.isEmpty ? .written(version: version, was: last) : .changed(changed))
+            throw Conflict(
+                found: changed.isEmpty ? .written(version: version, was: last) : .changed(changed))
         }
         // A later entry and its own undo, both after this one, come to nothing together.
         let numbers = Set(later.map(\.number))
         for other in later {
             if let undone = other.undoOf, numbers.contains(undone) { continue }
-            if try reading({ try undoing(other.number) }) != nil { continue }
-            let isOfRun = try reading { try self.isOfRun(other.number) }
-            guard isOfRun, case .ready(let step) = try reading({ try item(for: other) }).standing
-            else { throw .found(.corrected(entry: other.number, runID: other.runID)) }
+            if try undoing(other.number) != nil { continue }
+            guard try isOfRun(other.number), case .ready(let step) = try item(for: other).standing
+            else { throw Conflict(found: .corrected(entry: other.number, runID: other.runID)) }
             now = after(step, now)
         }
         return now
@@ -87,49 +73,35 @@ struct UndoJudgement {
 
     private func after(_ step: PlannedCorrection, _ now: Situation) -> Situation {
         switch step.action {
-        case .delete: Situation(row: nil, version: now.version)
-        case .update:
-            Situation(row: now.row?.changed(step.changes), version: now.version.map { $0 &+ 1 })
+        case .delete: (row: nil, version: now.version)
+        case .update: (now.row?.changed(step.changes), now.version.map { $0 &+ 1 })
         case .insert:
-            Situation(
-                row: CurrentRow(
+            (
+                CurrentRow(
                     inserted: step.changes.after, of: step.subscription,
-                    transactionID: step.transactionID), version: now.version.map { $0 &+ 1 })
+                    transactionID: step.transactionID), now.version.map { $0 &+ 1 }
+            )
         }
     }
 
     private func inverse(
         of entry: LedgerEntry, in situation: Situation
-    ) throws(Conflict) -> PlannedCorrection {
-        let key = entry.subscription
-        let version = situation.version ?? 0
+    ) throws -> PlannedCorrection {
         if entry.undoOf != nil, entry.transactionID == nil,
-            let newest = try reading({ try NewestStatements(db: db).date(of: key) }),
+            let newest = try NewestStatements(db: db).date(of: entry.subscription),
             newest > entry.appleSignedDate
         {
-            throw .found(.outdated(newest: newest))
-        }
-        let period = entry.transactionID.map { id in
-            TransactionKey(
-                bundleID: key.bundleID, environment: key.environment, transactionID: id)
+            throw Conflict(found: .outdated(newest: newest))
         }
         switch entry.rowAction {
         case .delete:
-            guard situation.row == nil else { throw .found(.there) }
-            return entry.inverse(period.map { .insertPeriod($0, of: key) } ?? .insert(key), runID)
+            guard situation.row == nil else { throw Conflict(found: .there) }
         case .insert, .update:
-            guard situation.row != nil else { throw .found(.gone) }
+            guard situation.row != nil else { throw Conflict(found: .gone) }
             let changed = changedColumns(of: entry, in: situation.row)
-            guard changed.isEmpty else { throw .found(.changed(changed)) }
-            guard entry.rowAction == .insert else {
-                return entry.inverse(
-                    period.map { .updatePeriod($0, of: key) }
-                        ?? .update(key, expectedRowVersion: version), runID)
-            }
-            return entry.inverse(
-                period.map { .deletePeriod($0, of: key) }
-                    ?? .delete(key, expectedRowVersion: version), runID)
+            guard changed.isEmpty else { throw Conflict(found: .changed(changed)) }
         }
+        return entry.inverse(ofRun: runID, rowVersion: situation.version)
     }
 
     /// Columns that differ from what an entry wrote: the written ones, of an inserted row all.
@@ -150,11 +122,8 @@ struct UndoJudgement {
     private func current(of entry: LedgerEntry) throws -> Situation {
         let key = entry.subscription
         if let id = entry.transactionID {
-            let period = TransactionKey(
-                bundleID: key.bundleID, environment: key.environment, transactionID: id)
             let table = entry.changes.transactionTable
-            return Situation(
-                row: try CurrentRow.transaction(period, in: table, db), version: nil)
+            return (try CurrentRow.transaction(key.transaction(id), in: table, db), nil)
         }
         let row = try CurrentRow.subscription(key, db)
         // A row that is inserted again continues from the version that it was deleted with.
@@ -163,8 +132,7 @@ struct UndoJudgement {
                 SELECT row_version FROM \(row == nil ? "trueup_row_versions" : "subscriptions")
                 WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
                 """)
-        return Situation(
-            row: row, version: try Int64.fetchOne(statement, arguments: key.arguments))
+        return (row, try Int64.fetchOne(statement, arguments: key.arguments))
     }
 
     /// Later entries about the same row, newest first.
@@ -200,9 +168,20 @@ struct UndoJudgement {
 }
 
 extension LedgerEntry {
-    /// The correction that reverts the entry, with the same evidence.
-    func inverse(_ target: PlannedCorrection.Target, _ runID: String) -> PlannedCorrection {
-        PlannedCorrection(
+    /// The correction that reverts the entry of a row with that version, with the same evidence.
+    func inverse(ofRun runID: String, rowVersion: Int64?) -> PlannedCorrection {
+        let key = subscription
+        let version = rowVersion ?? 0
+        let target: PlannedCorrection.Target =
+            switch (rowAction, transactionID.map(key.transaction)) {
+            case (.update, let period?): .updatePeriod(period, of: key)
+            case (.insert, let period?): .deletePeriod(period, of: key)
+            case (.delete, let period?): .insertPeriod(period, of: key)
+            case (.update, nil): .update(key, expectedRowVersion: version)
+            case (.insert, nil): .delete(key, expectedRowVersion: version)
+            case (.delete, nil): .insert(key)
+            }
+        return PlannedCorrection(
             target: target, changes: changes.inverse, kinds: kinds,
             evidence: evidence, evidenceRenewal: evidenceRenewal, appleSignedDate: appleSignedDate,
             reason: "undo of run \(runID), ledger entry \(number)", undoOf: number)
@@ -233,7 +212,9 @@ struct UndoStaging {
                 _ = try staging.store(correction)
                 try staging.noteRow(of: correction)
             case .conflict:
-                let correction = item.entry.inverse(refusedTarget(of: item.entry), undone)
+                // As it would have reverted the entry, had the row stayed as it was.
+                let correction = item.entry.inverse(
+                    ofRun: undone, rowVersion: item.entry.rowVersion)
                 try staging.note(.stale, ofCorrection: try staging.store(correction))
                 try noteMoved(correction.subscription)
             }
@@ -252,26 +233,13 @@ struct UndoStaging {
                     AND NOT EXISTS (SELECT 1 FROM trueup_ledger AS u WHERE u.undo_of = l.entry)
                 ORDER BY l.original_transaction_id
                 """)
-        return try String.fetchAll(statement, arguments: key.arguments)
-            + endedElsewhere(inFavourOf: key)
-    }
-
-    /// Subscriptions of other apps, read app by app because the index begins with the app.
-    private func endedElsewhere(inFavourOf key: SubscriptionKey) throws -> [String] {
+        var names = try String.fetchAll(statement, arguments: key.arguments)
+        // Those of other apps are read app by app, because the index begins with the app.
         let nextApp = try db.cachedStatement(
             sql: """
                 SELECT min(bundle_id) FROM trueup_ledger INDEXED BY trueup_ledger_by_continuation
                 WHERE bundle_id > ? AND access_continues_by IS NOT NULL
                 """)
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT DISTINCT l.original_transaction_id FROM trueup_ledger AS l
-                    INDEXED BY trueup_ledger_by_continuation
-                WHERE l.bundle_id = ? AND l.environment = ? AND l.access_continues_by = ?
-                    AND NOT EXISTS (SELECT 1 FROM trueup_ledger AS u WHERE u.undo_of = l.entry)
-                ORDER BY l.original_transaction_id
-                """)
-        var names: [String] = []
         var app = ""
         while let next = try String?.fetchOne(nextApp, arguments: [app]).flatMap(\.self) {
             let ids = try String.fetchAll(
@@ -286,26 +254,6 @@ struct UndoStaging {
         return names
     }
 
-    /// The correction that would have reverted the entry, had the row stayed as it was.
-    private func refusedTarget(of entry: LedgerEntry) -> PlannedCorrection.Target {
-        let key = entry.subscription
-        let version = entry.rowVersion ?? 0
-        if let id = entry.transactionID {
-            let period = TransactionKey(
-                bundleID: key.bundleID, environment: key.environment, transactionID: id)
-            return switch entry.rowAction {
-            case .update: .updatePeriod(period, of: key)
-            case .insert: .deletePeriod(period, of: key)
-            case .delete: .insertPeriod(period, of: key)
-            }
-        }
-        return switch entry.rowAction {
-        case .update: .update(key, expectedRowVersion: version)
-        case .insert: .delete(key, expectedRowVersion: version)
-        case .delete: .insert(key)
-        }
-    }
-
     private func noteMoved(_ key: SubscriptionKey) throws {
         try db.run(
             """
@@ -314,5 +262,59 @@ struct UndoStaging {
             VALUES (?, ?, ?, ?, \(VerdictCode.undecided.rawValue),
                 '\(UndecidedReason.changedDuringRun.rawValue)')
             """, [run.passID] + key.arguments)
+    }
+}
+
+/// The corrections of earlier runs, for a run that reverts them.
+extension SQLiteStore {
+    /// Plans the inverse of an earlier run's corrections; what is reverted already is left out,
+    /// what cannot be is staged as stale.
+    package func stageUndo(
+        ofRun runID: String, in pass: OpenPass, run: RunHeader
+    ) async throws(StoreError) -> UndoCounts {
+        let doing = "planning to revert the run \(runID)"
+        var counts = UndoCounts()
+        var position: Int64? = .max
+        while let start = position {
+            let items = try await write(doing) { db in
+                try Self.require(runID, db)
+                return try UndoStaging(
+                    db: db, run: RunReference(run, in: pass, db), undone: runID
+                ).stage(before: start)
+            }
+            for item in items { counts.add(item) }
+            position = items.last?.entry.number
+        }
+        return counts
+    }
+
+    /// Each correction of a run with whether it can be reverted, newest first, streamed.
+    ///
+    /// `body`'s errors pass through unchanged.
+    ///
+    /// - Throws: `.unavailable` when there is no such run.
+    package func forEachUndo(ofRun runID: String, _ body: (UndoItem) throws -> Void) throws {
+        try stream("reading the corrections of \(runID)") { db in
+            try Self.require(runID, db)
+            var position = Int64.max
+            while true {
+                let items = try UndoJudgement(db: db, runID: runID)
+                    .items(before: position, limit: StoreLimits.correctionsPerChunk)
+                for item in items { try body(item) }
+                guard let last = items.last else { return }
+                position = last.entry.number
+            }
+        }
+    }
+
+    private static func require(_ runID: String, _ db: Database) throws {
+        // Books that were put back know a run since then only by its corrections.
+        guard
+            try db.holds("trueup_runs WHERE run_id = ?", [runID])
+                || db.holds("trueup_reported_ranges WHERE run_id = ?", [runID])
+        else {
+            throw StoreError.unavailable(
+                "There is no run \(runID) in this database. `trueup status` lists them.")
+        }
     }
 }

@@ -29,7 +29,7 @@ struct OutboxWriter {
         _ entry: LedgerEntry, after last: Int64?, by catalogue: ProductCatalogue?
     ) throws {
         guard let naming else { return }
-        let row = try self.row(of: entry.subscription)
+        let row = try LocalSubscription.stored(entry.subscription, db)
         guard let event = naming.event(of: entry, leaving: row) else { return }
         var access = AccessChange()
         access.isByCatalogue = catalogue != nil
@@ -48,7 +48,7 @@ struct OutboxWriter {
         }
         let message = EventMessage(
             event: event, entry: entry, row: row, purchase: try purchase(of: entry), access: access,
-            restored: try lastRestore())
+            restored: try Ledger(db: db).lastRestore())
         try db.run(
             """
             INSERT INTO trueup_outbox (
@@ -61,24 +61,18 @@ struct OutboxWriter {
                 + [message.json.rendered, entry.writtenAt.unixMilliseconds])
     }
 
-    /// When it was last noticed that the ledger had gone back.
-    private func lastRestore() throws -> Timestamp? {
-        let statement = try db.cachedStatement(sql: "SELECT max(noticed_at) FROM trueup_restores")
-        return try Int64.fetchOne(statement).map(Timestamp.init(unixMilliseconds:))
-    }
-
     private func purchase(of entry: LedgerEntry) throws -> LocalTransaction? {
         guard case .purchase = entry.changes, let id = entry.transactionID else { return nil }
-        let key = TransactionKey(
-            bundleID: entry.subscription.bundleID, environment: entry.subscription.environment,
-            transactionID: id)
-        return try LocalTransaction.purchase(key, db)
+        return try LocalTransaction.purchase(entry.subscription.transaction(id), db)
     }
+}
 
-    private func row(of key: SubscriptionKey) throws -> LocalSubscription? {
+extension LocalSubscription {
+    /// The stored row of a key.
+    static func stored(_ key: SubscriptionKey, _ db: Database) throws -> LocalSubscription? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT \(try LocalSubscription.columns(db)) FROM subscriptions AS s
+                SELECT \(try columns(db)) FROM subscriptions AS s
                 WHERE s.bundle_id = ? AND s.environment = ? AND s.original_transaction_id = ?
                 """)
         // At the cursor, where bytes that are not text are still seen.

@@ -21,7 +21,7 @@ struct FindingStaging {
         corrections: [(correction: PlannedCorrection, id: Int64)]
     ) throws {
         var arguments: StatementArguments = [
-            run.passID, FindingIdentity.of(finding), finding.kind.rawValue,
+            run.passID, finding.identity, finding.kind.rawValue,
             finding.severity.rawValue, finding.bundleID, finding.environment,
             finding.key?.bundleID, finding.key?.environment, finding.key?.originalTransactionID,
             outcome?.bundleID, outcome?.environment, outcome?.originalTransactionID,
@@ -41,7 +41,7 @@ struct FindingStaging {
             UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
             SET superseded_by = ? WHERE pass_id = ? AND finding_id = ?
                 AND is_carried = \(UnpublishedFindings.mark) AND superseded_by IS NULL
-            """, [run.sequence, run.passID, FindingIdentity.of(finding)])
+            """, [run.sequence, run.passID, finding.identity])
         try db.run(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (
@@ -64,19 +64,16 @@ struct FindingStaging {
     }
 }
 
-/// The identity of a finding from run to run.
-enum FindingIdentity {
-    /// The first 24 hexadecimal digits of SHA-256 over what the finding is about.
-    static func of(_ finding: Finding) -> String {
+extension Finding {
+    /// The identity from run to run: the first 24 hexadecimal digits of SHA-256 over what the
+    /// finding is about.
+    var identity: String {
         let parts = [
-            finding.kind.rawValue, finding.bundleID, finding.environment,
-            finding.key?.originalTransactionID ?? "", finding.field ?? "",
+            kind.rawValue, bundleID, environment, key?.originalTransactionID ?? "", field ?? "",
         ]
         return String(Hexadecimal.sha256(of: parts.joined(separator: "\u{1F}").utf8).prefix(24))
     }
-}
 
-extension Finding {
     /// The columns that `init(_:)` reads, of the table `f`.
     static let columns = """
         f.kind, f.severity, f.bundle_id, f.environment, f.key_bundle_id, f.key_environment,
@@ -167,14 +164,9 @@ struct CorrectionStaging {
                 TextList.encode(correction.continuedBy), correction.restsOn?.unixMilliseconds,
             ])
         let id = db.lastInsertedRowID
-        try link(correction)
-        return id
-    }
-
-    /// Records the subscriptions that give access in place of the one the correction ends.
-    private func link(_ correction: PlannedCorrection) throws {
         try LinkedCorrections(db: db, passID: run.passID)
             .add(correction.continuedBy, to: correction.subscription)
+        return id
     }
 
     /// Stores the fate of a correction; nothing else writes this column.
@@ -311,8 +303,7 @@ extension PlannedCorrection {
             columns.key(), columns.requiredText(), columns.requiredText()
         )
         let version = columns.integer() ?? 0
-        let period = TransactionKey(
-            bundleID: key.bundleID, environment: key.environment, transactionID: transactionID)
+        let period = key.transaction(transactionID)
         let (target, table): (Target, ChangeSet.Table) =
             switch name {
             case "update": (.update(key, expectedRowVersion: version), .subscriptions)

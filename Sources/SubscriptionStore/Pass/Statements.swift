@@ -38,6 +38,11 @@ extension SubscriptionKey {
     /// A condition: a row is of the subscription that `arguments` name.
     static let isGiven = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
 
+    /// Returns the key of a transaction in the subscription's app.
+    func transaction(_ id: String) -> TransactionKey {
+        TransactionKey(bundleID: bundleID, environment: environment, transactionID: id)
+    }
+
     /// Returns the condition that rows of two tables, by their names in a query, are of one
     /// subscription.
     static func agree(_ left: String, _ right: String) -> String {

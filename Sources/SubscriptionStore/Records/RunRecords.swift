@@ -32,8 +32,7 @@ extension SQLiteStore {
             guard try await read(doing, questions.isNeeded) else { continue }
             try await inChunks(doing, from: "", questions.ask)
         }
-        let resting = RestingQuestions(run: run)
-        while try await write(doing, resting.wakeUp) {}
+        while try await write(doing, { db in try QuestionQueue.wakeUp(for: run, db) }) {}
         let counted = try await read(doing) { db in
             try StoredJSON.encode(ControlCount(db: db, header: run).begin())
         }

@@ -325,7 +325,7 @@ struct PaidNeighbours {
         var finding = Finding(
             kind: .overlappingSubscriptions, severity: .medium, row: LocalSubscription(key: key))
         finding.field = SubscriptionField.originalTransactionID.rawValue
-        return FindingIdentity.of(finding)
+        return finding.identity
     }
 }
 
