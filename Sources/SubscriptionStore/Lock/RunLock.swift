@@ -37,15 +37,15 @@ package struct RunLock: ~Copyable {
         waitMilliseconds: Int
     ) throws(RunLockError) -> RunLock {
         let lockPath = lockFile(ofDatabaseAt: path, purpose: purpose)
-        let file: LockFile
-        switch LockFile.open(lockPath, creating: true) {
-        case .success(let descriptor): file = LockFile(owning: descriptor)
-        case .failure(let failure):
+        let descriptor = LockFile.open(lockPath, creating: true)
+        guard descriptor >= 0 else {
+            let reason = LockFile.reasonOfFailure()
             if let missing = DatabaseFile(path: path).missingFolder { throw .noFolder(missing) }
             throw .cannotLock(
-                "The lock file \(lockPath) cannot be opened: \(failure.text). Nothing was changed. "
+                "The lock file \(lockPath) cannot be opened: \(reason). Nothing was changed. "
                     + "Check the rights on its folder and the free space.")
         }
+        let file = LockFile(owning: descriptor)
         var patience = max(waitMilliseconds, StoreLimits.lockPatienceMilliseconds)
         while true {
             switch file.attempt(exclusive: true) {
@@ -100,8 +100,8 @@ extension SQLiteStore {
     package static func lockHolder(
         ofDatabaseAt path: String
     ) -> (holder: String, since: Timestamp?)? {
-        let opened = LockFile.open(RunLock.lockFile(ofDatabaseAt: path), creating: false)
-        guard case .success(let descriptor) = opened else { return nil }
+        let descriptor = LockFile.open(RunLock.lockFile(ofDatabaseAt: path), creating: false)
+        guard descriptor >= 0 else { return nil }
         let file = LockFile(owning: descriptor)
         guard case .heldByAnother = file.attempt(exclusive: false) else { return nil }
         return file.readNote()
@@ -124,23 +124,20 @@ struct LockFile: ~Copyable {
     /// Only for the job's user: a user who can open a lock file can hold the lock.
     private static let mode: mode_t = 0o600
 
-    /// Opens the file, or says why not.
+    /// Opens the file; a negative number where that fails, for `reasonOfFailure`.
     ///
     /// A file that an earlier version left readable is restricted. That may fail for a file that
     /// belongs to another user, who then decides its mode.
-    static func open(_ path: String, creating: Bool) -> Result<Int32, Failure> {
+    static func open(_ path: String, creating: Bool) -> Int32 {
         let flags = creating ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC
         let descriptor = unsafe Glibc.open(path, flags, mode)
-        guard descriptor >= 0 else { return .failure(Failure(text: reasonOfFailure())) }
         var status = stat()
-        if creating, unsafe fstat(descriptor, &status) == 0, status.st_mode & 0o777 != mode {
+        if descriptor >= 0, creating, unsafe fstat(descriptor, &status) == 0,
+            status.st_mode & 0o777 != mode
+        {
             _ = fchmod(descriptor, mode)
         }
-        return .success(descriptor)
-    }
-
-    struct Failure: Error {
-        let text: String
+        return descriptor
     }
 
     /// Takes the descriptor over; it is closed, and the lock freed, with this value.
@@ -181,7 +178,8 @@ struct LockFile: ~Copyable {
         return (holder, lines.dropFirst().first.flatMap { Timestamp(rfc3339: $0) })
     }
 
-    private static func reasonOfFailure() -> String { unsafe String(cString: strerror(errno)) }
+    /// The reason why the last call of the system failed.
+    static func reasonOfFailure() -> String { unsafe String(cString: strerror(errno)) }
 }
 
 /// A lock of another program on the database, as the kernel tells of it.

@@ -171,10 +171,7 @@ struct PassOpening {
     }
 
     /// Where a chunk of planned corrections begins.
-    struct Place: Sendable {
-        var key = StoredKey.first
-        var correctionID: Int64 = 0
-    }
+    typealias Place = (key: StoredKey, correctionID: Int64)
 
     /// Rows whose planned correction can no longer be written, because a service wrote to them
     /// since or another job has seen a newer statement of Apple's: those of a chunk of the plan,
@@ -211,7 +208,7 @@ struct PassOpening {
         guard planned.count == StoreLimits.rowsPerChunk, let last = planned.last else {
             return (keys, nil)
         }
-        return (keys, Place(key: try StoredKey(last), correctionID: last.integer(at: 3) ?? 0))
+        return (keys, (try StoredKey(last), last.integer(at: 3) ?? 0))
     }
 
     /// Forgets rows, so that the walk checks them again.
@@ -299,12 +296,9 @@ struct RunReference: Sendable {
     let passID: Int64
     /// Runs in the order in which they began.
     let sequence: Int64
+}
 
-    init(passID: Int64, sequence: Int64) {
-        self.passID = passID
-        self.sequence = sequence
-    }
-
+extension RunReference {
     init(_ run: RunHeader, in pass: OpenPass, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: "SELECT run_seq FROM trueup_runs WHERE run_id = ? AND pass_id = ?")
@@ -314,8 +308,7 @@ struct RunReference: Sendable {
                 "The run \(run.runID) was not begun in this checkpoint. Nothing was written. This is a fault of trueup, please report it."
             )
         }
-        self.passID = pass.passID
-        self.sequence = sequence
+        self.init(passID: pass.passID, sequence: sequence)
     }
 }
 
@@ -335,16 +328,15 @@ struct PassPurge {
                     """),
             let passID = ended.integer(at: 0)
         else { return false }
-        for table in Self.working {
-            guard try deleteFirst(of: table, passID: passID) else { return true }
+        for (table, id, rest) in Self.working {
+            guard try deleteFirst(of: table, by: id, then: rest, passID: passID) else {
+                return true
+            }
         }
-        guard try deleteFirst(of: "trueup_pass_purchases", by: "transaction_id", passID: passID)
-        else { return true }
-        // Their key continues: of one subscription there may be more than a chunk.
-        let deliveries = "trueup_pass_deliveries"
-        let rest = ["signed_date", "notification_uuid"]
-        guard try deleteFirst(of: deliveries, then: rest, passID: passID) else { return true }
-        guard try deleteQuestions(of: passID) else { return true }
+        let question = "pass_id, turn, bundle_id, environment, original_transaction_id"
+        guard try deleteSome(of: "trueup_pass_questions", key: question, passID: passID) else {
+            return true
+        }
         for table in ["trueup_pass_recovered", "trueup_pass_history"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
         }
@@ -361,10 +353,18 @@ struct PassPurge {
         return true
     }
 
-    /// One row of these for each subscription.
-    private static let working = [
-        "trueup_pass_rows", "trueup_pass_revisions", "trueup_canaries",
-        "trueup_pass_continuations",
+    /// Tables with the last column of their key, and with how it continues where there may be more
+    /// than a chunk of one subscription.
+    private static let working: [(table: String, id: String, rest: [String])] = [
+        ("trueup_pass_rows", "original_transaction_id", []),
+        ("trueup_pass_revisions", "original_transaction_id", []),
+        ("trueup_canaries", "original_transaction_id", []),
+        ("trueup_pass_continuations", "original_transaction_id", []),
+        ("trueup_pass_purchases", "transaction_id", []),
+        (
+            "trueup_pass_deliveries", "original_transaction_id",
+            ["signed_date", "notification_uuid"]
+        ),
     ]
 
     private static let reported = [
@@ -374,8 +374,7 @@ struct PassPurge {
     /// Deletes the first rows by key, which SQLite finds without reading the others; whether the
     /// checkpoint has none left.
     private func deleteFirst(
-        of table: String, by id: String = "original_transaction_id", then rest: [String] = [],
-        passID: Int64
+        of table: String, by id: String, then rest: [String], passID: Int64
     ) throws -> Bool {
         let more = rest.map { ", " + $0 }.joined()
         let bound = try Row.fetchOne(
@@ -402,21 +401,10 @@ struct PassPurge {
         return false
     }
 
-    private func deleteQuestions(of passID: Int64) throws -> Bool {
-        try db.execute(
-            sql: """
-                DELETE FROM trueup_pass_questions
-                WHERE (pass_id, turn, bundle_id, environment, original_transaction_id) IN (
-                    SELECT pass_id, turn, bundle_id, environment, original_transaction_id
-                    FROM trueup_pass_questions WHERE pass_id = ? LIMIT ?)
-                """, arguments: [passID, StoreLimits.rowsPerChunk])
-        return db.changesCount < StoreLimits.rowsPerChunk
-    }
-
     private func deleteSome(of table: String, key: String, passID: Int64) throws -> Bool {
         try db.execute(
             sql: """
-                DELETE FROM \(table) WHERE \(key) IN (
+                DELETE FROM \(table) WHERE (\(key)) IN (
                     SELECT \(key) FROM \(table) WHERE pass_id = ? LIMIT ?)
                 """,
             arguments: [passID, StoreLimits.rowsPerChunk])

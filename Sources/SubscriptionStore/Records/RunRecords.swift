@@ -67,7 +67,7 @@ extension SQLiteStore {
             guard !keys.isEmpty else { break }
             try await write(doing) { db in try PassOpening.askAgain(about: keys, opened, db) }
         }
-        var place: PassOpening.Place? = .init()
+        var place: PassOpening.Place? = (.first, 0)
         while let start = place {
             let chunk = try await read(doing) { db in
                 try PassOpening.moved(from: start, opened, db)

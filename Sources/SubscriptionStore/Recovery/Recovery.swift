@@ -221,13 +221,7 @@ struct EventCounts {
     let db: Database
     let run: RunReference
     let app: AppIdentity
-    private var added: [BusinessEvent: [Int64: Int]] = [:]
-
-    init(db: Database, run: RunReference, app: AppIdentity) {
-        self.db = db
-        self.run = run
-        self.app = app
-    }
+    var added: [BusinessEvent: [Int64: Int]] = [:]
 
     /// Counts a notification, before the inbox has it.
     mutating func add(_ notification: RecordedNotification) throws {

@@ -414,18 +414,9 @@ struct NewestStatements {
 /// checked.
 struct GoneRows: Sendable {
     /// Notes with one row for each subscription.
-    struct Notes: Sendable {
-        let table: String
-        /// The condition that keeps a note `n` although no row has its key.
-        var unless = "0"
-    }
-
-    /// One reading of notes.
-    struct Piece: Sendable {
-        var gone: [StoredKey] = []
-        /// Where the next piece begins; `nil` at the end.
-        var next: StoredKey?
-    }
+    ///
+    /// `unless` is the condition that keeps a note `n` although no row has its key.
+    typealias Notes = (table: String, unless: String)
 
     let header: RunHeader
 
@@ -433,21 +424,22 @@ struct GoneRows: Sendable {
     static let rowsPerPiece = 10_000
 
     /// A subscription without a row also counts as not found only after several days.
-    static let notes = [
-        Notes(table: "trueup_checks"), Notes(table: "trueup_history_revisions"),
-        Notes(table: "trueup_statements", unless: isPending),
-        Notes(table: "trueup_absences", unless: isPending),
+    static let notes: [Notes] = [
+        ("trueup_checks", "0"), ("trueup_history_revisions", "0"),
+        ("trueup_statements", isPending), ("trueup_absences", isPending),
     ]
 
     private static let isPending =
         "EXISTS (SELECT 1 FROM trueup_agenda AS a WHERE \(SubscriptionKey.agree("a", "n")))"
 
-    /// Finds notes about rows of the run's apps that are not in the table, from a key on.
-    func piece(of notes: Notes, from start: StoredKey, _ db: Database) throws -> Piece {
+    /// Finds notes about rows of the run's apps that are not in the table, from a key on; returns
+    /// also where the next piece begins, `nil` at the end.
+    func piece(
+        of notes: Notes, from start: StoredKey, _ db: Database
+    ) throws -> (gone: [StoredKey], next: StoredKey?) {
         let key = "original_transaction_id, environment, bundle_id"
         let order = "bundle_id, environment, original_transaction_id"
         let isFromStart = "(\(order)) >= \(start.marks)"
-        var piece = Piece()
         let gone = try Row.fetchCursor(
             db,
             sql: """
@@ -460,15 +452,14 @@ struct GoneRows: Sendable {
                         WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "n")))
                 """,
             arguments: start.arguments + [TextList.encode(header.filters)])
-        while let row = try gone.next() { piece.gone.append(try StoredKey(row)) }
+        let keys = try Array(gone.map(StoredKey.init))
         let next = try Row.fetchCursor(
             db,
             sql: """
                 SELECT \(key) FROM \(notes.table) WHERE \(isFromStart)
                 ORDER BY \(order) LIMIT 1 OFFSET \(Self.rowsPerPiece)
                 """, arguments: start.arguments)
-        piece.next = try next.next().map(StoredKey.init)
-        return piece
+        return (keys, try next.next().map(StoredKey.init))
     }
 
     /// Deletes notes about rows that are still not in the table.
