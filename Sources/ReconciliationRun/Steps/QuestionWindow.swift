@@ -413,7 +413,7 @@ extension RowOutcome {
 extension RunContext {
     /// Asks once more, at the end, about the rows that Apple had a fault with.
     ///
-    /// That is 5000000 and every other failure of a single question. They come last, so that they never
+    /// These are 5000000 and every other failure of a single question. They come last, so that they never
     /// are in the way of the others.
     func askAgain() async throws {
         var position: SubscriptionKey?

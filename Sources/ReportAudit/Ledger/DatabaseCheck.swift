@@ -81,21 +81,24 @@ extension AuditResult {
     /// - Throws: What reading the database throws.
     private static func follow(
         _ rows: DatabaseReading.Rows, of noun: String,
-        _ read: ([String: StoredColumn]) throws(UnreadableFile) -> StoredLink,
+        _ read: @escaping ([String: StoredColumn]) throws(UnreadableFile) -> StoredLink,
         take: (_ number: Int64, _ link: StoredLink?, _ problems: [String]) -> Void
     ) throws -> (count: Int, last: Int64) {
         var count = 0
         var last = (number: Int64(0), hash: LedgerTrail.beginning)
-        try rows { row in
-            do throws(UnreadableFile) {
-                let link = try read(row)
-                count += 1
-                take(link.number, link, link.problems(after: last, of: noun))
-                last = (link.number, link.hash)
-            } catch {
-                var number = last.number &+ 1
-                if case .integer(let stated) = row[noun] { number = stated }
-                take(number, nil, [error.reason])
+        // A closure that does not escape cannot be used in another such one.
+        try withoutActuallyEscaping(take) { take in
+            try rows { row in
+                do throws(UnreadableFile) {
+                    let link = try read(row)
+                    count += 1
+                    take(link.number, link, link.problems(after: last, of: noun))
+                    last = (link.number, link.hash)
+                } catch {
+                    var number = last.number &+ 1
+                    if case .integer(let stated) = row[noun] { number = stated }
+                    take(number, nil, [error.reason])
+                }
             }
         }
         return (count, last.number)

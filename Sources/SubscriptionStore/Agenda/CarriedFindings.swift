@@ -48,7 +48,7 @@ struct CarriedFindings {
         // This run did not ask Apple about it.
         let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
             .joined(separator: ", ")
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns), action, is_carried)
             SELECT ?1, \(columns), CASE action WHEN 'refused' THEN 'refused' ELSE 'none' END, 1
@@ -64,7 +64,7 @@ struct CarriedFindings {
     ///
     /// One that names no subscription is repeated all the same: its source may show it only once.
     private func drop(_ finding: RememberedFinding) throws {
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_findings AS f INDEXED BY trueup_pass_findings_owed
             SET superseded_by = (SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?1)

@@ -96,7 +96,7 @@ private struct ForecastQuestions {
         guard let passID else { return false }
         return try db.holds(
             """
-            trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isGiven)
+            trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isKey)
                 AND verdict <> \(VerdictCode.noted.rawValue)
                 AND NOT (verdict = \(VerdictCode.undecided.rawValue)
                     AND reason IN ('deadline', 'unavailable', 'rate_limited'))
@@ -126,7 +126,7 @@ private struct ForecastQuestions {
             db.cachedStatement(
                 sql: """
                     SELECT account FROM trueup_checks
-                    WHERE \(SubscriptionKey.isGiven) AND account IS NOT NULL
+                    WHERE \(SubscriptionKey.isKey) AND account IS NOT NULL
                     """), arguments: key.arguments
         ).map { AccountDigest(bits: UInt64(bitPattern: $0)) }
     }
@@ -160,7 +160,7 @@ private struct ForecastQuestions {
         _ key: SubscriptionKey, because reason: QuestionReason
     ) throws {
         let isPending = try db.holds(
-            "trueup_agenda WHERE \(SubscriptionKey.isGiven) AND \(isAsked)", key.arguments)
+            "trueup_agenda WHERE \(SubscriptionKey.isKey) AND \(isAsked)", key.arguments)
         if !isPending, let row = try LocalSubscription.stored(key, db) {
             try ask(row, because: reason)
         }

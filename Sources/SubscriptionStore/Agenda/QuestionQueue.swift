@@ -20,7 +20,7 @@ struct QuestionQueue {
         about key: SubscriptionKey, _ reason: QuestionReason, isEntitling: Bool = false,
         since: Timestamp, attempts: Int = 0, _ db: Database
     ) throws {
-        try db.run(
+        try db.executeCached(
             "\(insertion) VALUES (?, ?, ?, ?, ?, ?, ?) \(wakingUp)",
             key.arguments + [
                 reason.rank, QueuedQuestion.priority(reason, isEntitling: isEntitling),
@@ -90,16 +90,16 @@ struct QuestionQueue {
             db.cachedStatement(sql: "SELECT signed_date FROM \(Self.settledByNotification)"),
             arguments: [passID] + key)
         if let settled, settled >= restsOn { return }
-        try db.run("DELETE FROM \(Self.settledByNotification)", [passID] + key)
+        try db.executeCached("DELETE FROM \(Self.settledByNotification)", [passID] + key)
         guard isDurable else {
-            try db.run(
+            try db.executeCached(
                 """
                 INSERT INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, ?)
                 ON CONFLICT DO UPDATE SET rests_on = max(rests_on, excluded.rests_on)
                 """, [passID, turn] + key + [restsOn])
             return
         }
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_agenda (
                 bundle_id, environment, original_transaction_id, reason, turn, since, rests_on)
@@ -121,10 +121,10 @@ struct QuestionQueue {
             db.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM trueup_agenda
-                            WHERE \(SubscriptionKey.isGiven) AND rests_on > ?)
+                            WHERE \(SubscriptionKey.isKey) AND rests_on > ?)
                         OR EXISTS (SELECT 1 FROM trueup_pass_questions
                             WHERE pass_id = ? AND turn IN (\(Self.pendingPriorities))
-                                AND \(SubscriptionKey.isGiven) AND rests_on > ?)
+                                AND \(SubscriptionKey.isKey) AND rests_on > ?)
                     """), arguments: arguments + ofPass) ?? false
     }
 
@@ -134,7 +134,7 @@ struct QuestionQueue {
         .joined(separator: ", ")
 
     private static let settledByNotification = """
-        trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isGiven)
+        trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isKey)
             AND verdict = \(VerdictCode.match.rawValue)
             AND asked_because IS NULL AND signed_date IS NOT NULL
         """
@@ -172,7 +172,7 @@ struct QueueUpdate: Sendable {
     private func noteChecks(
         _ rows: String, _ arguments: StatementArguments, _ db: Database
     ) throws {
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_checks (
                 bundle_id, environment, original_transaction_id, asked_at,
@@ -213,7 +213,7 @@ struct QueueUpdate: Sendable {
 
     /// A statement answers nothing that rests on a younger one.
     private func takeOff(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
-        try db.run(
+        try db.executeCached(
             """
             DELETE FROM trueup_agenda
             WHERE (bundle_id, environment, original_transaction_id) IN (
@@ -238,7 +238,7 @@ struct QueueUpdate: Sendable {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let noted = VerdictCode.noted.rawValue
         // A row that is undecided, or whose correction is not written, is checked in each run.
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_agenda (
                 bundle_id, environment, original_transaction_id, reason, turn, since, attempts,
@@ -290,7 +290,7 @@ struct UnconcludedQuestions: Sendable {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let reason =
             "CASE p.verdict WHEN \(VerdictCode.noted.rawValue) THEN \(named) ELSE \(held) END"
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_agenda (
                 bundle_id, environment, original_transaction_id, reason, turn, since)

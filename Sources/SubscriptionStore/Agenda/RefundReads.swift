@@ -145,7 +145,7 @@ extension SQLiteStore {
                     StagedBatch(outcomes: outcomes))
             }
             guard run.worksOffQueue else { return }
-            try db.run(
+            try db.executeCached(
                 "INSERT OR REPLACE INTO trueup_refund_reads VALUES (?, ?, ?, ?, ?)",
                 [
                     customer.customer.owner, sweep.app.bundleID, sweep.app.environment.rawValue,

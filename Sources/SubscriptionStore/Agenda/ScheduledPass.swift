@@ -52,7 +52,7 @@ struct ScheduledPass {
             .values.reduce(0, +)
         coverage.settledByNotification = try db.count(
             """
-            trueup_pass_rows
+            SELECT count(*) FROM trueup_pass_rows
             WHERE pass_id = ? AND asked_because IS NULL AND signed_date IS NOT NULL
                 AND verdict = \(VerdictCode.match.rawValue)
             """, [passID])

@@ -112,7 +112,7 @@ struct CopyMark {
     }
 
     func set(_ state: BooksState) throws {
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_books_copy VALUES (1, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET number = excluded.number,
@@ -340,7 +340,7 @@ struct ChangeCapture: Sendable {
                     change.rows.append(Array(values[keys...]))
                 }
             }
-            try db.run("DELETE FROM temp.\(watched.notes)")
+            try db.executeCached("DELETE FROM temp.\(watched.notes)")
             changes.append(change)
         }
         return changes

@@ -96,7 +96,7 @@ struct HeldBackCauses: Sendable {
             arguments: [first, next ?? Int64.max, run.passID])
         for row in held {
             guard let reason = Self.reason(row.requiredText(at: 1)) else { continue }
-            try db.run(
+            try db.executeCached(
                 "INSERT OR REPLACE INTO trueup_run_finding_causes VALUES (?, ?, ?)",
                 [run.sequence, row.integer(at: 0), reason])
         }

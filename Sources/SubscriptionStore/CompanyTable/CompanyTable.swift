@@ -319,9 +319,9 @@ enum OtherPayments {
 
     /// Whether any row has a value.
     static func areHeld(_ db: Database) throws -> Bool {
-        try db.exists(
+        try db.holds(
             """
-            SELECT 1 FROM \(table) AS o
+            \(table) AS o
                 CROSS JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "o"))
             """)
     }
@@ -381,7 +381,7 @@ extension SQLiteStore {
     /// Whether the company stores any one-time purchase.
     package func keepsPurchases() throws -> Bool {
         try stream("looking for one-time purchases") { db in
-            try db.exists("SELECT 1 FROM purchases")
+            try db.holds("purchases")
         }
     }
 

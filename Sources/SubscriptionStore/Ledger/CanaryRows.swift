@@ -7,7 +7,7 @@ extension SQLiteStore {
     /// one.
     package func canarySize(of pass: OpenPass) async throws(StoreError) -> Int {
         try await read("counting the canary") { db in
-            try db.count("trueup_canaries WHERE pass_id = ?", [pass.passID])
+            try db.count("SELECT count(*) FROM trueup_canaries WHERE pass_id = ?", [pass.passID])
         }
     }
 
@@ -35,7 +35,7 @@ extension SQLiteStore {
         }
         return try await write(doing) { db in
             for key in chosen {
-                try db.run(
+                try db.executeCached(
                     """
                     INSERT INTO trueup_canaries (
                         pass_id, bundle_id, environment, original_transaction_id)

@@ -84,7 +84,7 @@ struct EntitlementLinks {
     func write(_ links: [Link]) throws {
         for link in links {
             let others = link.before + link.gains
-            try db.run(
+            try db.executeCached(
                 "UPDATE trueup_pass_corrections SET continued_by = ? WHERE correction_id = ?",
                 [TextList.encode(others), link.correction])
             try LinkedCorrections(db: db, passID: passID).add(link.gains, to: link.key)

@@ -68,7 +68,7 @@ struct Ledger {
 
     /// Writes an entry that is sealed already.
     func insert(_ entry: LedgerEntry) throws {
-        try db.run(
+        try db.executeCached(
             Self.insertion,
             [
                 entry.number, entry.previousHash, entry.hash, entry.runID,
@@ -256,7 +256,7 @@ extension SQLiteStore {
         let doing = "counting the corrections of the run \(runID)"
         return try view(doing) { db in
             try db.count(
-                "trueup_ledger WHERE run_id = ? AND target_table <> ?",
+                "SELECT count(*) FROM trueup_ledger WHERE run_id = ? AND target_table <> ?",
                 [runID, ChangeSet.Table.ledger.rawValue])
         }
     }

@@ -360,7 +360,7 @@ extension SQLiteStore {
         try await read("counting the corrections that are left") { db in
             try db.count(
                 """
-                trueup_pass_corrections INDEXED BY trueup_pass_corrections_planned
+                SELECT count(*) FROM trueup_pass_corrections INDEXED BY trueup_pass_corrections_planned
                 WHERE pass_id = ? AND fate = 'planned' AND superseded_by IS NULL
                 """, [pass.passID])
         }

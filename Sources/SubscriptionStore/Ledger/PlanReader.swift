@@ -24,7 +24,7 @@ struct PlanReader {
     }
 
     func breakSeal(ofRun sequence: Int64) throws {
-        try db.run("DELETE FROM trueup_run_plans WHERE run_seq = ?", [sequence])
+        try db.executeCached("DELETE FROM trueup_run_plans WHERE run_seq = ?", [sequence])
     }
 
     /// A plan by its identity; `nil` when no run of this database made it.
@@ -69,7 +69,8 @@ struct PlanReader {
         var digest = SHA256()
         digest.update(data: Array((head.canonical.rendered + "\n").utf8))
         var changes = 0
-        let total = try db.count(Self.corrections, [run.sequence, run.passID])
+        let total = try db.count(
+            "SELECT count(*) FROM \(Self.corrections)", [run.sequence, run.passID])
         try forEachCorrection(of: run) { correction in
             digest.update(data: correction.planItem() + [0x0A])
             changes += 1
@@ -139,14 +140,15 @@ struct PlanCount {
         totals.filled = changes.filled
         let failures = try db.count(
             """
-            trueup_pass_findings WHERE pass_id = ? AND superseded_by IS NULL AND is_carried = 0
+            SELECT count(*) FROM trueup_pass_findings WHERE pass_id = ? AND superseded_by IS NULL AND is_carried = 0
                 AND kind = 'verification_failed'
             """, [passID])
         let before = try Int.fetchOne(
             db, sql: "SELECT rows FROM trueup_table_sizes ORDER BY run_seq DESC LIMIT 1")
         var plan = PlanTotals(
             totals: totals, changes: changes.subscriptions, notFound: notFound,
-            verificationFailures: failures, tableRows: try db.count("subscriptions"),
+            verificationFailures: failures,
+            tableRows: try db.count("SELECT count(*) FROM subscriptions"),
             tableRowsBefore: before)
         plan.doubtful = doubtful
         plan.inFlightByOurselves = try inFlightByOurselves()
@@ -255,7 +257,7 @@ struct PlanCount {
     private func inFlightByOurselves() throws -> Int {
         try db.count(
             """
-            trueup_pass_rows AS p JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
+            SELECT count(*) FROM trueup_pass_rows AS p JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "p"))
             WHERE p.pass_id = ? AND p.verdict = \(VerdictCode.excluded.rawValue)
                 AND p.reason = '\(ExclusionReason.inFlight.rawValue)'
                 AND EXISTS (SELECT 1 FROM trueup_ledger AS l
@@ -360,7 +362,7 @@ struct PlanStaging {
     ) throws -> Bool {
         try db.holds(
             """
-            trueup_ledger WHERE \(SubscriptionKey.isGiven)
+            trueup_ledger WHERE \(SubscriptionKey.isKey)
                 AND plan = ? AND target_table = ? AND ifnull(transaction_id, '') = ?
                 AND ifnull(undo_of, 0) = ?
             """,
@@ -378,7 +380,7 @@ struct PlanStaging {
         let columns = FindingStaging.columns.joined(separator: ", ")
         let values = FindingStaging.columns.map { $0 == "cause" ? Self.foundCause : "f.\($0)" }
             .joined(separator: ", ")
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
             SELECT ?, ?, \(values) FROM trueup_pass_findings AS f
@@ -421,7 +423,7 @@ struct PlanStaging {
             // What was carried over from an earlier run says nothing about this one.
             notFound: try db.count(
                 """
-                trueup_run_not_found AS n WHERE n.run_seq = ?
+                SELECT count(*) FROM trueup_run_not_found AS n WHERE n.run_seq = ?
                     AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings AS f
                         WHERE f.key_bundle_id = n.bundle_id AND f.key_environment = n.environment
                             AND f.original_transaction_id = n.original_transaction_id
@@ -431,7 +433,7 @@ struct PlanStaging {
                 """, [origin.sequence]),
             verificationFailures: try db.count(
                 """
-                trueup_run_findings AS r
+                SELECT count(*) FROM trueup_run_findings AS r
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
                 """, [origin.sequence]))
@@ -536,7 +538,8 @@ extension SQLiteStore {
     /// Each correction of a plan with what would become of it if the plan were applied now, streamed
     /// in the plan's order; reads only.
     ///
-    /// What waits for another row, and what a trigger of the company's refuses, shows when it is written.
+    /// Whether a correction waits for another row, or a trigger of the company's refuses it, shows only
+    /// as it is written.
     /// With a table of the company's own it is about the imported rows.
     ///
     /// - Parameters:

@@ -28,9 +28,9 @@ struct RowChange {
         switch correction.target {
         case .update, .updatePeriod, .delete, .deletePeriod: try unmoved() != nil
         case .insert(let key):
-            try !db.holds("subscriptions WHERE \(SubscriptionKey.isGiven)", key.arguments)
+            try !db.holds("subscriptions WHERE \(SubscriptionKey.isKey)", key.arguments)
         case .insertPeriod(let key, _):
-            try !db.holds("\(table) WHERE \(TransactionKey.isGiven)", key.arguments)
+            try !db.holds("\(table) WHERE \(TransactionKey.isKey)", key.arguments)
         }
     }
 
@@ -39,7 +39,7 @@ struct RowChange {
         switch correction.target {
         case .update(let key, _), .insert(let key):
             let read = try db.cachedStatement(
-                sql: "SELECT row_version FROM subscriptions WHERE \(SubscriptionKey.isGiven)")
+                sql: "SELECT row_version FROM subscriptions WHERE \(SubscriptionKey.isKey)")
             return try Int64.fetchOne(read, arguments: key.arguments)
         case .insertPeriod, .updatePeriod, .delete, .deletePeriod: return nil
         }
@@ -114,7 +114,7 @@ struct RowChange {
                 inserted: correction.changes.before, of: subscription,
                 transactionID: key.transactionID)
             let row = try CurrentRow.transaction(key, in: correction.changes.transactionTable, db)
-            return row == inserted ? (TransactionKey.isGiven, key.arguments) : nil
+            return row == inserted ? (TransactionKey.isKey, key.arguments) : nil
         }
     }
 
@@ -165,7 +165,7 @@ struct RowChange {
 
     private func execute(_ sql: String, _ arguments: StatementArguments) throws {
         do {
-            try db.run(sql, arguments)
+            try db.executeCached(sql, arguments)
         } catch let error as DatabaseError where Self.concernsRowAlone(error) {
             throw Refused()
         }
@@ -260,12 +260,12 @@ struct ChangedRow {
             pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
                 AND outcome_original_transaction_id = ? AND superseded_by IS NULL
             """
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_findings SET superseded_by = ?
             WHERE \(isOfRow) AND correction_id = ?
             """, [run.sequence, run.passID] + key + [number])
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_rows SET verdict = \(VerdictCode.match.rawValue)
             WHERE pass_id = ? AND bundle_id = ? AND environment = ?
@@ -310,7 +310,7 @@ struct CurrentRow: Equatable {
         let read = try db.cachedStatement(
             sql: """
                 SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM \(table.rawValue)
-                WHERE \(TransactionKey.isGiven)
+                WHERE \(TransactionKey.isKey)
                 """)
         let rows = try Row.fetchCursor(read, arguments: key.arguments)
         return try rows.next().map { row in
@@ -362,7 +362,7 @@ struct RevertedCorrection {
     ///
     /// It has not come back by itself, so it is not recurring.
     private func reopenFindings() throws {
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_findings SET state = 'open', corrected_by = NULL
             WHERE state = 'corrected' AND finding_id IN (
@@ -384,7 +384,7 @@ struct RevertedCorrection {
     /// Periods do not show in the digest of a row's values, so the digest is replaced by one that
     /// no row has.
     private func forgetAgreement() throws {
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_checks SET agreed = 0
             WHERE (bundle_id, environment, original_transaction_id) IN (

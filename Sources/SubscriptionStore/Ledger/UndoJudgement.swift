@@ -255,7 +255,7 @@ struct UndoStaging {
     }
 
     private func noteMoved(_ key: SubscriptionKey) throws {
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR REPLACE INTO trueup_pass_rows (
                 pass_id, bundle_id, environment, original_transaction_id, verdict, reason)

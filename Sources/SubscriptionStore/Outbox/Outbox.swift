@@ -49,7 +49,7 @@ struct OutboxWriter {
         let message = EventMessage(
             event: event, entry: entry, row: row, purchase: try purchase(of: entry), access: access,
             restored: try Ledger(db: db).lastRestore())
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_outbox (
                 ledger_entry, idempotency_key, event, bundle_id, environment,
@@ -122,13 +122,13 @@ extension SQLiteStore {
         try await write("recording the delivery of the event of entry \(event.ledgerEntry)") { db in
             switch result {
             case .delivered:
-                try db.run(
+                try db.executeCached(
                     """
                     UPDATE trueup_outbox SET told_at = ?, body = NULL, last_error = NULL
                     WHERE ledger_entry = ?
                     """, [now.unixMilliseconds, event.ledgerEntry])
             case .failed(let reason, let nextAttempt):
-                try db.run(
+                try db.executeCached(
                     """
                     UPDATE trueup_outbox SET attempts = ?, last_attempt_at = ?, last_error = ?,
                         next_attempt_at = coalesce(?, next_attempt_at), given_up_at = ?
@@ -162,7 +162,7 @@ extension SQLiteStore {
                     arguments: StatementArguments(first)
                 )
                 .map { [$0.integer(at: 0) ?? 0, $0.integer(at: 1) ?? 0] }
-            try db.run(
+            try db.executeCached(
                 """
                 UPDATE trueup_outbox SET next_attempt_at = ?
                 WHERE (next_attempt_at < ? OR next_attempt_at > ?) AND ledger_entry IN (
@@ -182,7 +182,7 @@ extension SQLiteStore {
     package func retryGivenUp(at now: Timestamp) async throws(StoreError) -> Int {
         let retried = Mutex(0)
         try await inChunks("returning events that were given up to the queue", from: 0) { _, db in
-            try db.run(
+            try db.executeCached(
                 """
                 UPDATE trueup_outbox
                 SET given_up_at = NULL, attempts = 0, next_attempt_at = ?

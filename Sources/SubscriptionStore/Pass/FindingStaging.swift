@@ -36,13 +36,13 @@ struct FindingStaging {
             Self.fixing(finding, among: corrections),
         ]
         // What the checkpoint states itself takes the place of what it repeats.
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_findings INDEXED BY trueup_pass_findings_owed
             SET superseded_by = ? WHERE pass_id = ? AND finding_id = ?
                 AND is_carried = \(UnpublishedFindings.mark) AND superseded_by IS NULL
             """, [run.sequence, run.passID, finding.identity])
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (
                 pass_id, \(Self.columns.joined(separator: ", ")), correction_id)
@@ -139,14 +139,14 @@ struct CorrectionStaging {
                 """)
         if let id = try Int64.fetchOne(find, arguments: identity) {
             // Another answer of the same run says the same: it does not make this one outdated.
-            try db.run(
+            try db.executeCached(
                 """
                 UPDATE trueup_pass_corrections SET rests_on = ?2
                 WHERE correction_id = ?1 AND rests_on < ?2
                 """, [id, correction.restsOn?.unixMilliseconds])
             return id
         }
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_pass_corrections (
                 pass_id, bundle_id, environment, original_transaction_id, target,
@@ -171,7 +171,7 @@ struct CorrectionStaging {
 
     /// Stores the fate of a correction; nothing else writes this column.
     func note(_ fate: CorrectionFate, ofCorrection id: Int64) throws {
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_corrections SET fate = ?, fate_by = ? WHERE correction_id = ?
             """, [fate.rawValue, run.sequence, id])
@@ -180,7 +180,7 @@ struct CorrectionStaging {
     /// Notes that corrections were written, of which nothing else is to be noted.
     func noteApplied(_ ids: [Int64]) throws {
         guard !ids.isEmpty else { return }
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_corrections SET fate = ?, fate_by = ?
             WHERE correction_id IN (SELECT value FROM json_each(?))
@@ -210,7 +210,7 @@ struct CorrectionStaging {
         let key = item.correction.subscription
         switch (fate, item.correction.target) {
         case (.stale, _):
-            try db.run(
+            try db.executeCached(
                 """
                 UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
                     reason = ?
@@ -225,7 +225,7 @@ struct CorrectionStaging {
                 ] + key.arguments)
         case (.applied, .insert):
             // The walk of a run that continues must not meet it as a row in scope.
-            try db.run(
+            try db.executeCached(
                 """
                 INSERT INTO trueup_pass_rows (
                     pass_id, bundle_id, environment, original_transaction_id, verdict)
@@ -235,14 +235,14 @@ struct CorrectionStaging {
                 """, [run.passID] + key.arguments)
         case (.applied, .deletePeriod), (.applied, .delete):
             // Read on from its end, a history would never show again what was reverted.
-            try db.run(
+            try db.executeCached(
                 """
                 DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
                     AND original_transaction_id = ?
                 """, key.arguments)
         case (.applied, .updatePeriod) where item.correction.undoOf != nil:
             // What is empty again only the whole history states: no periods agree with this digest.
-            try db.run(
+            try db.executeCached(
                 """
                 UPDATE trueup_history_revisions SET periods_sha256 = ''
                 WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
@@ -261,7 +261,7 @@ struct CorrectionStaging {
         if case .insert = correction.target { verdict = .noted }
         // A purchase is not a row of the table of subscriptions.
         if case .purchase = correction.changes { verdict = .noted }
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_pass_rows (
                 pass_id, bundle_id, environment, original_transaction_id, verdict)

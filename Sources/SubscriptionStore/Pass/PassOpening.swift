@@ -239,7 +239,7 @@ struct PassOpening {
             try questions.execute(arguments: [opened.passID] + key.arguments)
             try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
             try corrections.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
-            try db.run(
+            try db.executeCached(
                 """
                 DELETE FROM trueup_pass_rows WHERE pass_id = ?
                     AND (bundle_id, environment, original_transaction_id) = \(key.marks)

@@ -106,7 +106,7 @@ struct PassStaging {
         guard outcome.verdict != nil else { return try note(outcome, replaces: replaces) }
         let isAbsent = if case .absent = outcome.absence { true } else { false }
         let key = outcome.key
-        try db.run(
+        try db.executeCached(
             replaces ? Self.settlingAnew : Self.settling,
             [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
@@ -138,7 +138,7 @@ struct PassStaging {
     ///
     /// It never overwrites a verdict, and does nothing for a row that this checkpoint inserted.
     private func note(_ outcome: RowOutcome, replaces: Bool) throws -> Bool {
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_pass_rows (
                 pass_id, bundle_id, environment, original_transaction_id, verdict, look,
@@ -195,7 +195,7 @@ struct PassStaging {
         let arguments: StatementArguments =
             [run.sequence, run.passID] + key.arguments
             + StatementArguments([transactionID].compactMap(\.self))
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_findings SET superseded_by = ?
             WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
@@ -205,7 +205,7 @@ struct PassStaging {
                     WHERE c.correction_id = trueup_pass_findings.correction_id
                         AND c.fate = 'applied')
             """, arguments)
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_corrections SET superseded_by = ?
             WHERE pass_id = ? AND bundle_id = ? AND environment = ?
@@ -227,7 +227,7 @@ struct PassStaging {
         switch absence {
         case .nothing: return
         case .present:
-            try db.run("DELETE FROM trueup_absences WHERE \(isKey)", key.arguments)
+            try db.executeCached("DELETE FROM trueup_absences WHERE \(isKey)", key.arguments)
         case .absent(let day):
             let statement = try db.cachedStatement(
                 sql: """
@@ -239,14 +239,14 @@ struct PassStaging {
                     distinctDays: row.number(at: 2) ?? 1)
             }
             let record = AbsenceRecord.after(earlier, day: day)
-            try db.run(
+            try db.executeCached(
                 "INSERT OR REPLACE INTO trueup_absences VALUES (?, ?, ?, ?, ?, ?)",
                 key.arguments + [record.firstDay, record.lastDay, record.distinctDays])
         }
     }
 
     private func markToAskAgain(_ key: SubscriptionKey) throws {
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_rows SET asks_again = 1 WHERE pass_id = ? AND bundle_id = ?
                 AND environment = ? AND original_transaction_id = ?
@@ -254,7 +254,7 @@ struct PassStaging {
     }
 
     private func note(_ mark: HistoryMark, of key: SubscriptionKey) throws {
-        try db.run(
+        try db.executeCached(
             "INSERT OR REPLACE INTO trueup_pass_revisions VALUES (?, ?, ?, ?, ?, ?, ?)",
             [run.passID] + key.arguments + [
                 mark.revision, mark.periods?.periods, mark.periods?.sha256,
@@ -262,7 +262,7 @@ struct PassStaging {
     }
 
     private func moveWalk(to key: SubscriptionKey) throws {
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_passes SET walked_bundle_id = ?, walked_environment = ?,
                 walked_original_transaction_id = ?

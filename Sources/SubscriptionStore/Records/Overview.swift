@@ -474,9 +474,9 @@ struct SubscriptionRuns {
     }
 
     private func wasInFlight(in run: Run) throws -> Bool {
-        try db.exists(
+        try db.holds(
             """
-            SELECT 1 FROM trueup_run_in_flight
+            trueup_run_in_flight
                 WHERE run_seq = ? AND \(SubscriptionKey.isKey)
             """, [run.sequence] + about.key.arguments)
     }

@@ -358,9 +358,9 @@ extension SQLiteStore {
     /// Whether an undo of the run was killed before its report was published.
     package func awaitsReportOfUndo(ofRun runID: String) throws(StoreError) -> Bool {
         try view("looking for undos without a report") { db in
-            try db.exists(
+            try db.holds(
                 """
-                SELECT 1 FROM trueup_awaited_reports AS a
+                trueup_awaited_reports AS a
                     JOIN trueup_runs AS r ON r.run_id = a.run_id
                     JOIN trueup_applications AS u ON u.pass_id = r.pass_id
                     WHERE u.undo_of = ?

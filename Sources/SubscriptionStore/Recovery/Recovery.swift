@@ -135,7 +135,7 @@ struct NotificationRecorder {
 
     /// Keeps how sending it went, for the search for causes.
     func trace(_ notification: TracedNotification) throws {
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_deliveries
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -170,7 +170,7 @@ struct NotificationRecorder {
     private func audit(_ notification: RecordedNotification, verdict: String) throws {
         let attempts = notification.sendAttempts
         let last = attempts.max { $0.attemptDate < $1.attemptDate }
-        try db.run(
+        try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_notifications
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -191,7 +191,7 @@ struct NotificationRecorder {
                     "attempt_date": .time(attempt.attemptDate), "result": .string(attempt.result),
                 ])
             })
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_notifications (
                 notification_uuid, bundle_id, environment, notification_type, subtype,

@@ -111,7 +111,7 @@ struct AgreedPeriods {
             now.filter { !written.inserted.contains($0.key.transactionID) }
                 .map { $0.emptied(of: written.filled[$0.key.transactionID] ?? []) })
         let after = PeriodsDigest(now)
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_history_revisions SET periods = ?, periods_sha256 = ?
             WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
@@ -189,7 +189,7 @@ struct AliasRows {
         guard finding.kind == .invalidID, let key = finding.key,
             case .text(let original) = finding.appleValue
         else { return nil }
-        try db.run(
+        try db.executeCached(
             "INSERT OR IGNORE INTO trueup_stand_ins VALUES (?, ?, ?, ?)",
             [
                 key.bundleID, key.environment, original, key.originalTransactionID,
@@ -205,7 +205,7 @@ struct AliasRows {
     /// the reason why they are not corrected.
     func refusePlanned(for original: SubscriptionKey, by run: RunReference) throws {
         guard try !rows(of: original).isEmpty else { return }
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_corrections SET superseded_by = ?
             WHERE pass_id = ? AND bundle_id = ? AND environment = ?
@@ -213,7 +213,7 @@ struct AliasRows {
                 AND fate = 'planned' AND undo_of IS NULL
             """, [run.sequence, run.passID] + original.arguments)
         guard db.changesCount > 0 else { return }
-        try db.run(
+        try db.executeCached(
             """
             UPDATE trueup_pass_findings
             SET action = 'refused', cause = ?, correction_id = NULL
@@ -347,7 +347,7 @@ struct NewestStatements {
     /// - Throws: What writing the database throws.
     func note(_ signed: Timestamp, about key: SubscriptionKey, now: Timestamp) throws {
         guard !signed.isAhead(of: now) else { return }
-        try db.run(
+        try db.executeCached(
             """
             INSERT INTO trueup_statements VALUES (?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET signed_date = excluded.signed_date
@@ -465,7 +465,7 @@ struct GoneRows: Sendable {
     /// Deletes notes about rows that are still not in the table.
     func forget(_ keys: ArraySlice<StoredKey>, in notes: Notes, _ db: Database) throws {
         for key in keys {
-            try db.run(
+            try db.executeCached(
                 """
                 DELETE FROM \(notes.table)
                 WHERE (bundle_id, environment, original_transaction_id) = \(key.marks)

@@ -32,9 +32,13 @@ extension Database {
         try Int.fetchOne(self, sql: sql, arguments: arguments) ?? 0
     }
 
-    /// Whether a query returns any row.
-    func exists(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
-        try Bool.fetchOne(self, sql: "SELECT EXISTS (\(sql))", arguments: arguments) ?? false
+    /// Whether there are such rows, named as after `FROM`.
+    func holds(
+        _ rows: String, _ arguments: StatementArguments = StatementArguments()
+    ) throws -> Bool {
+        try Bool.fetchOne(
+            cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(rows))"), arguments: arguments)
+            ?? false
     }
 }
 
@@ -177,6 +181,11 @@ extension SubscriptionKey {
 
     /// SQL: the condition that finds the row of a key, to go with `arguments`.
     static let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+
+    /// Returns the key of a transaction in the subscription's app.
+    func transaction(_ id: String) -> TransactionKey {
+        TransactionKey(bundleID: bundleID, environment: environment, transactionID: id)
+    }
 
     /// SQL: the condition that rows of two tables, by their names in a query, have the same key.
     static func agree(_ left: String, _ right: String) -> String {
@@ -337,4 +346,12 @@ extension Span<UInt8> {
         }
         return highest < 0x80 && !holdsNUL
     }
+}
+
+extension TransactionKey {
+    /// A condition: a row is the transaction that `arguments` name.
+    static let isKey = "bundle_id = ? AND environment = ? AND transaction_id = ?"
+
+    /// The key in the order of the primary key, to bind.
+    var arguments: StatementArguments { [bundleID, environment, transactionID] }
 }

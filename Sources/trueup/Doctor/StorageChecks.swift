@@ -358,7 +358,8 @@ enum FileSystemFacts {
         return overflow ? .max : bytes
     }
 
-    /// What the kernel says of a path, links followed; `nil` where nothing is, and `errno` tells why.
+    /// Reads a path's facts from the kernel, links followed; `nil` where nothing is, and `errno` tells
+    /// why.
     private static func facts(of path: String) -> stat? {
         var facts = stat()
         return unsafe stat(path, &facts) == 0 ? facts : nil

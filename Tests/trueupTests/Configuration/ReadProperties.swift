@@ -4,21 +4,24 @@ import Foundation
 enum ReadProperties {
     /// By the program's commands and wiring.
     static let byProgram = names(in: ["Sources/trueup"])
-    /// By the judgement and the run.
+    /// By the judgement and the run; the guards are extensions of the limits, and use bare names.
     static let byRun = names(in: ["Sources/Reconciliation", "Sources/ReconciliationRun"])
+        .union(names(in: ["Sources/Reconciliation/Safety"], readBy: bareNames))
 
     /// Names that stand behind a value and a dot somewhere under these folders, outside of comments
     /// and of where settings are declared and shown.
-    private static func names(in folders: [String]) -> Set<String> {
-        var names: Set<String> = []
+    private static func names(
+        in folders: [String], readBy names: ([UInt8]) -> [String] = names
+    ) -> Set<String> {
+        var found: Set<String> = []
         for file in folders.flatMap(files) where !isDeclaration(file) {
             let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
             for line in text.split(separator: "\n")
             where !line.drop(while: \.isWhitespace).hasPrefix("//") {
-                names.formUnion(self.names(in: Array(line.utf8)))
+                found.formUnion(names(Array(line.utf8)))
             }
         }
-        return names
+        return found
     }
 
     /// Neither `.recover`, a case, nor `.inbox(of:)`, a call, nor what a value is assigned to.
@@ -32,6 +35,18 @@ enum ReadProperties {
                 return nil
             }
             return String(decoding: name, as: UTF8.self)
+        }
+    }
+
+    /// Neither `.maxChanges`, a case, nor `maxChanges:`, a label.
+    private static func bareNames(in line: [UInt8]) -> [String] {
+        line.split(whereSeparator: { !isWord($0) }).compactMap { name in
+            let before = line[..<name.startIndex].last
+            let after = line[name.endIndex...].first
+            let isCaseOrLabel =
+                before == UInt8(ascii: ".") || after == UInt8(ascii: ":")
+                || after == UInt8(ascii: "(")
+            return isCaseOrLabel ? nil : String(decoding: name, as: UTF8.self)
         }
     }
 
