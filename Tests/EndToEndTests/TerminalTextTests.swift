@@ -35,6 +35,17 @@ import Testing
         // It was shown at all, or refused with words.
         #expect(!(result.output + result.errors).isEmpty, "\(shown)")
         if let statuses { #expect(statuses.contains(result.status), "\(shown): \(result.errors)") }
+        if arguments.contains("--json") {
+            #expect(isJSON(result.output), "\(shown): \(result.output)")
+        }
+    }
+
+    /// Whether the results are one JSON text, or one in each line.
+    private func isJSON(_ output: String) -> Bool {
+        func parses(_ text: some StringProtocol) -> Bool {
+            (try? JSONSerialization.jsonObject(with: Data(text.utf8))) != nil
+        }
+        return parses(output) || output.split(separator: "\n").allSatisfy(parses)
     }
 
     private func quoted(_ text: String) -> String {
@@ -77,11 +88,12 @@ import Testing
             ["status"], ["doctor"], ["verify"], ["verify", "--database"], ["undo", run],
             ["explain", id], ["explain", Self.planted], ["erase", Self.planted], ["apps"],
             ["show", "plan", run], ["acknowledge", finding, "--reason", Self.planted], ["status"],
-            ["report", run, "--file", "summary.txt"], ["tell"],
+            ["tell"],
         ] {
             try expectPlain(place, arguments)
             try expectPlain(place, arguments + ["--json"])
         }
+        try expectPlain(place, ["report", run, "--file", "summary.txt"])
         try expectPlain(place, ["erase", Self.planted, "--execute"])
         try expectPlain(place, ["undo", run, "--execute"])
     }

@@ -79,7 +79,7 @@ struct Erase: Verb {
                 "runs": .strings(standing),
                 "subscriptions": .strings(found.subscriptions.map(\.originalTransactionID)),
             ]
-            try invocation.show(CanonicalJSON.object(members).rendered)
+            try invocation.show(json: .object(members))
         } else {
             try invocation.show(
                 lines: lines(of: found, standing, erasedNow: erasedNow, settings))
