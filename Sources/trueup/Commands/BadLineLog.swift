@@ -25,20 +25,17 @@ struct BadLineLog {
         count += 1
         try copy?.add(bad, of: file)
         guard namesAll || count <= Self.namedWhenRefusing else { return }
-        guard asJSON else {
-            invocation.say("\(file):\(bad.line): \(bad.reason)")
-            return
-        }
+        guard asJSON else { return invocation.say("\(file):\(bad.line): \(bad.reason)") }
         invocation.say(json: bad.json(of: file))
     }
 
     /// Says something about a line that is not bad.
     func remark(_ text: String, line: Int, in invocation: Invocation) {
         guard asJSON else { return invocation.say("\(file):\(line): \(text)") }
-        let object = CanonicalJSON.object([
-            "file": .string(file), "line": .count(line), "remark": .string(text),
-        ])
-        invocation.say(json: object)
+        invocation.say(
+            json: .object([
+                "file": .string(file), "line": .count(line), "remark": .string(text),
+            ]))
     }
 
     /// Writes out what is still buffered of the copy.
@@ -79,7 +76,7 @@ struct BadLineLog {
     /// - Returns: How many lines are bad.
     private func badLines(hint: String = "") -> String {
         let isCut = !namesAll && count > Self.namedWhenRefusing
-        return "\(count) bad \(count == 1 ? "line" : "lines")"
+        return count.counted("bad line")
             + (isCut ? " (the first \(Self.namedWhenRefusing) are named above\(hint))" : "")
     }
 

@@ -80,9 +80,7 @@ struct Config: Verb {
             .object([
                 "file": .string(settings.file), "settings": .array(own.map(\.json)),
                 "jobs": .object(
-                    Dictionary(jobs.map { ($0.name, .array($0.settings.map(\.json))) }) {
-                        first, _ in first
-                    }),
+                    ofMembers: jobs.map { ($0.name, .array($0.settings.map(\.json))) }),
             ]),
             Self.lines(own)
                 + jobs.flatMap { ["", "job \($0.name)"] + Self.lines($0.settings) },

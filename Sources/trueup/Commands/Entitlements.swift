@@ -58,11 +58,8 @@ struct Entitlements: Verb {
         try store.forEachEntitlement(
             matching: filter, in: CompanyConnection.entitlements(settings.company)
         ) { entitlement in
-            if common.json {
-                try invocation.show(json: entitlement.json(at: moment))
-            } else {
-                try invocation.show(entitlement.line(at: moment))
-            }
+            try common.show(
+                entitlement.json(at: moment), [entitlement.line(at: moment)], in: invocation)
         }
         return .ok
     }
@@ -77,9 +74,8 @@ struct Entitlements: Verb {
         }
         if state.waiting > 0 {
             invocation.say(
-                "Other programs changed rows of \(state.waiting) "
-                    + "\(state.waiting == 1 ? "customer" : "customers") since trueup's last run or "
-                    + "import. The next one brings their entitlements up to date.")
+                "Other programs changed rows of \(state.waiting.counted("customer")) since trueup's "
+                    + "last run or import. The next one brings their entitlements up to date.")
         }
     }
 }

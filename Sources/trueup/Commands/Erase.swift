@@ -95,7 +95,7 @@ struct Erase: Verb {
             return ["No row and no finding has the customer_id \(customer); nothing was erased."]
         }
         var lines = [
-            "Customer \(customer): \(rows) \(rows == 1 ? "subscription" : "subscriptions"), "
+            "Customer \(customer): \(rows.counted("subscription")), "
                 + "\(found.kept) signed payloads kept, \(found.erased) erased.",
             erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
                 ?? "Nothing was erased. Add --execute to erase the payloads that are kept.",

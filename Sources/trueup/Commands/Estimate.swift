@@ -1,7 +1,8 @@
+import AppStoreServerAPI
 import ArgumentParser
 import ReconciliationRun
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// `trueup estimate JOB`: what a run would ask, and what that takes, before anything is asked.
 struct Estimate: Verb {
@@ -46,31 +47,22 @@ struct Estimate: Verb {
         if case .lacksEntries(let problem) = ledger { throw StoreError.schema(problem) }
         let forecast = try await RunForecast(
             of: job, settings: settings, apps: apps, at: now, in: store)
-        var report = EstimateReport(
-            job: job, forecast: forecast, copy: try settings.company.copy(in: store))
-        report.companyLedger = ledger
+        let report = EstimateReport(
+            job: job, forecast: forecast, copy: try settings.company.copy(in: store),
+            companyLedger: ledger)
         try common.show(report.json, report.lines, in: invocation)
         return .ok
     }
 }
 
 /// The output of `estimate`, as a value: for people as text, for machines as JSON.
-package struct EstimateReport {
-    private let job: JobSettings
-    private let forecast: RunForecast
-    private let copy: CopyState?
+struct EstimateReport {
+    let job: JobSettings
+    let forecast: RunForecast
+    /// How old the copy of a company's own table is.
+    var copy: CopyState?
     /// The state of the ledger next to the company's own table, where there is one.
     var companyLedger: CompanyLedgerLook?
-
-    /// - Parameters:
-    ///   - job: The job's settings.
-    ///   - forecast: What its run would need.
-    ///   - copy: How old the copy of a company's own table is.
-    package init(job: JobSettings, forecast: RunForecast, copy: CopyState? = nil) {
-        self.job = job
-        self.forecast = forecast
-        self.copy = copy
-    }
 
     private var questions: QuestionForecast { forecast.questions }
 
@@ -85,11 +77,11 @@ package struct EstimateReport {
 
     // MARK: Text
 
-    package var lines: [String] {
+    var lines: [String] {
         let customers = questions.customers
         var lines = [
-            "Job        \(job.name): \(Self.words(job.steps.map(\.rawValue))), coverage "
-                + job.coverage.rawValue,
+            "Job        \(job.name): \(job.steps.map(\.rawValue).joined(separator: " and ")), "
+                + "coverage \(job.coverage.rawValue)",
             "Rows       \(questions.rows), of \(customers.isExact ? "" : "about ")"
                 + "\(customers.count) customers",
         ]
@@ -104,8 +96,6 @@ package struct EstimateReport {
         lines += ["", "How sure"] + notes.map { "  " + $0 }
         return lines
     }
-
-    private static func words(_ names: [String]) -> String { names.joined(separator: " and ") }
 
     private var excluded: String {
         questions.excluded.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, rows in
@@ -132,7 +122,8 @@ package struct EstimateReport {
             [head]
                 + forecast.lines.map { line in
                     [
-                        "\(line.app.bundleID) \(line.app.environment.rawValue)", line.endpoint,
+                        "\(line.app.bundleID) \(line.app.environment.rawValue)",
+                        line.endpoint.rawValue,
                         line.expected.map(String.init) ?? "unknown", String(line.least),
                         line.most.map(String.init) ?? "unknown",
                         line.shareOfHour.map(Self.percent) ?? "",
@@ -200,8 +191,7 @@ package struct EstimateReport {
             return missing + " Until then its calls are unknown."
         }
         guard let copy, let read = copy.refreshedAt else {
-            return
-                "Rows and checks were counted in the database just now. Apple was not asked."
+            return "Rows and checks were counted in the database just now. Apple was not asked."
         }
         return "Rows and checks were counted just now in the rows imported from your table "
             + "\(copy.table) at \(read.rfc3339). Apple was not asked."
@@ -231,7 +221,7 @@ package struct EstimateReport {
 
     // MARK: JSON
 
-    package var json: CanonicalJSON {
+    var json: CanonicalJSON {
         .object([
             "job": .string(job.name), "coverage": .string(job.coverage.rawValue),
             "steps": .array(job.steps.map { .string($0.rawValue) }),
@@ -241,13 +231,8 @@ package struct EstimateReport {
             "quiet": .count(questions.unchanged),
             "sample": .count(questions.questions[.sample] ?? 0),
             "excluded": .object(
-                Dictionary(
-                    questions.excluded.map { ($0.key.rawValue, .count($0.value)) }
-                ) { first, _ in first }),
-            "questions": .object(
-                Dictionary(
-                    reasons.map { ($0.0.rawValue, .count($0.1)) }
-                ) { first, _ in first }),
+                ofMembers: questions.excluded.map { ($0.key.rawValue, .count($0.value)) }),
+            "questions": .object(ofMembers: reasons.map { ($0.0.rawValue, .count($0.1)) }),
             "calls": .array(forecast.lines.map(json)),
             "seconds": forecast.milliseconds.map { .integer(($0 + 999) / 1000) } ?? .null,
             "max_duration_seconds": .integer(forecast.maxDurationMilliseconds / 1000),
@@ -260,10 +245,8 @@ package struct EstimateReport {
     }
 
     private func json(_ line: RunForecast.Line) -> CanonicalJSON {
-        .object([
-            "bundle_id": .string(line.app.bundleID),
-            "environment": .string(line.app.environment.rawValue),
-            "endpoint": .string(line.endpoint), "basis": .string(line.basis.rawValue),
+        line.app.json([
+            "endpoint": .string(line.endpoint.rawValue), "basis": .string(line.basis.rawValue),
             "expected": .count(line.expected),
             "least": .count(line.least),
             "most": .count(line.most),

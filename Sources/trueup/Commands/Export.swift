@@ -327,8 +327,7 @@ private final class RowOutput {
 
     func add(_ values: [FieldValue]) throws(CommandFailure) {
         if isJSON {
-            let members = zip(columns, values.map(\.json))
-            let object = CanonicalJSON.object(Dictionary(uniqueKeysWithValues: members))
+            let object = CanonicalJSON.object(ofMembers: zip(columns, values.map(\.json)))
             batch.append(contentsOf: object.rendered.utf8)
             batch.append(UInt8(ascii: "\n"))
         } else {

@@ -169,10 +169,7 @@ struct Import: Verb {
             // A bare id does not name its app; with one configured app it is that one's.
             let only = apps.count == 1 ? apps.first : nil
             intake.counts = try store.loadNotifications(of: only, dryRun: dryRun) { add in
-                while let line = try reader.next() {
-                    try intake.take(line, in: invocation, add)
-                }
-                try intake.refuse()
+                try intake.takeAll(of: &reader, in: invocation) { row, _ in try add(row) }
             }
         } else if receipts {
             var reader = try ReceiptFileReader(receiptsAt: file, apps: apps, mapping: mapping)
@@ -285,7 +282,7 @@ private struct ImportIntake {
                     terminal.clear()
                     log.remark(
                         "names no subscription"
-                            + (others > 0 ? ", only \(Self.purchases(others))" : ""),
+                            + (others > 0 ? ", only \(others.counted("other purchase"))" : ""),
                         line: number, in: invocation)
                 }
             }
@@ -303,18 +300,13 @@ private struct ImportIntake {
         try log.finish()
         throw log.refusal
     }
-
-    static func purchases(_ count: Int) -> String {
-        "\(count) other \(count == 1 ? "purchase" : "purchases")"
-    }
 }
 
 /// The message of an import at its end.
 extension ImportIntake {
     /// The result in one line.
     fileprivate var text: String {
-        let of = ofReceipts ? "receipt" : "line"
-        let lines = "\(lines) \(lines == 1 ? of : of + "s")"
+        let lines = lines.counted(ofReceipts ? "receipt" : "line")
         let changes =
             "\(counts.inserted) inserted, \(counts.updated) updated, "
             + "\(counts.unchanged) unchanged, \(counts.skippedAsOlder) skipped as older"
@@ -324,9 +316,8 @@ extension ImportIntake {
 
     /// How many bad lines were left out; `nil` for none.
     fileprivate var leftOut: String? {
-        let bad = log.count
-        guard bad > 0 else { return nil }
-        return "\(bad) bad \(bad == 1 ? "line" : "lines") \(isDryRun ? "would be " : "")left out"
+        guard log.count > 0 else { return nil }
+        return log.count.counted("bad line") + " \(isDryRun ? "would be " : "")left out"
     }
 
     /// Further remarks for a person.
@@ -339,7 +330,8 @@ extension ImportIntake {
                     + "no subscription")
         }
         if otherPurchases > 0 {
-            remarks.append("\(Self.purchases(otherPurchases)) left out, as no subscriptions")
+            remarks.append(
+                "\(otherPurchases.counted("other purchase")) left out, as no subscriptions")
         }
         if !isDryRun, counts.inserted > 0 {
             remarks.append(
@@ -354,22 +346,17 @@ extension ImportIntake {
         let newer = "older than a statement of Apple's that a run has seen since"
         var remarks: [String] = []
         if let first = outdated.firstSkipped {
-            let lines = Self.lines(outdated.skipped)
             remarks.append(
-                "\(lines) \(isDryRun ? "would be " : "")skipped as older: not older than the row, but "
+                "\(outdated.skipped.counted("line")) \(isDryRun ? "would be " : "")skipped as older: not older than the row, but "
                     + "\(newer) (the first: \(first.sentence)). The row stays as it is")
         }
         if let first = outdated.firstInserted {
-            let lines = Self.lines(outdated.inserted)
             remarks.append(
-                "\(lines) \(isDryRun ? "would be " : "")inserted although \(newer) (the first: "
-                    + "\(first.sentence)), because the table has no such row")
+                "\(outdated.inserted.counted("line")) \(isDryRun ? "would be " : "")inserted "
+                    + "although \(newer) (the first: \(first.sentence)), because the table has no "
+                    + "such row")
         }
         return remarks
-    }
-
-    private static func lines(_ count: Int) -> String {
-        "\(count) \(count == 1 ? "line" : "lines")"
     }
 
     fileprivate var json: CanonicalJSON {

@@ -2,13 +2,13 @@ import AppStoreServerAPI
 import Reconciliation
 import ReconciliationRun
 import SubscriptionStore
-package import Subscriptions
+import Subscriptions
 
 /// The calls, time and share of the quota that a run of a job would need: counted questions, turned
 /// into calls, and last runs for what only Apple's answers tell.
-package struct RunForecast: Hashable, Sendable {
+struct RunForecast: Hashable, Sendable {
     /// How a number of calls was found.
-    package enum Basis: String, Hashable, Sendable {
+    enum Basis: String, Hashable, Sendable {
         /// Counted in the table and on the queue.
         case counted
         /// Counted, and partly by what the last runs of the job needed or by a random draw.
@@ -18,37 +18,37 @@ package struct RunForecast: Hashable, Sendable {
     }
 
     /// Calls of one endpoint about one app.
-    package struct Line: Hashable, Sendable {
-        package var app: AppIdentity
-        package var endpoint: String
-        package var least: Int
+    struct Line: Hashable, Sendable {
+        var app: AppIdentity
+        var endpoint: Endpoint
+        var least: Int
         /// `nil` where nothing tells.
-        package var expected: Int?
-        package var most: Int?
-        package var basis: Basis
+        var expected: Int?
+        var most: Int?
+        var basis: Basis
         /// How long the expected calls take at the rate that the settings allow.
-        package var milliseconds: Int64?
+        var milliseconds: Int64?
         /// Expected calls as a part of those that the settings allow in an hour; above 1 for more
         /// than an hour's.
-        package var shareOfHour: Double?
+        var shareOfHour: Double?
         /// The share of Apple's whole limit, which the company's servers use as well.
-        package var shareOfAppleHour: Double?
+        var shareOfAppleHour: Double?
     }
 
-    package var questions: QuestionForecast
-    package var lines: [Line]
+    var questions: QuestionForecast
+    var lines: [Line]
     /// Reading notifications, then asking; `nil` where no line is known.
-    package var milliseconds: Int64? = nil
-    package var maxDurationMilliseconds: Int64
+    var milliseconds: Int64?
+    var maxDurationMilliseconds: Int64
     /// Whether the notifications that the run reads first change what it asks.
-    package var readsNotifications: Bool
+    var readsNotifications: Bool
 
     /// - Parameters:
     ///   - questions: What the database tells.
     ///   - job: Its steps, coverage and use of the history.
     ///   - apps: The configured ones.
     ///   - rows: Rows of each app: what the last runs needed is divided by them.
-    package init(
+    init(
         _ questions: QuestionForecast, job: JobSettings, apps: [AppSettings], rows: [AppRows]
     ) {
         self.questions = questions
@@ -64,8 +64,8 @@ package struct RunForecast: Hashable, Sendable {
         // Notifications are read before anything is asked, and one app after the other is checked;
         // the other endpoints are called side by side.
         milliseconds = Dictionary(grouping: known, by: \.app).values.reduce(0) { sum, lines in
-            let reading = lines.filter { $0.endpoint == Endpoint.notificationHistory.rawValue }
-            let asking = lines.filter { $0.endpoint != Endpoint.notificationHistory.rawValue }
+            let reading = lines.filter { $0.endpoint == .notificationHistory }
+            let asking = lines.filter { $0.endpoint != .notificationHistory }
             let readingMilliseconds = reading.reduce(0) { $0 + ($1.milliseconds ?? 0) }
             let longestAsking = asking.compactMap(\.milliseconds).max() ?? 0
             return sum + readingMilliseconds + longestAsking
@@ -92,36 +92,40 @@ package struct RunForecast: Hashable, Sendable {
     private static func lines(
         _ questions: QuestionForecast, job: JobSettings, app: AppSettings, share: Double
     ) -> [Line] {
-        var lines: [(Endpoint, Calls)] = []
+        let identity = app.identity
+        var lines: [Line] = []
         if job.steps.contains(.recover) {
             let past = Spread(questions.pastRuns.compactMap { $0.calls[.notificationHistory] })
-            lines.append((.notificationHistory, Calls(past?.part(share), atLeast: 1)))
+            lines.append(
+                Line(.notificationHistory, of: identity, past?.part(share), atLeast: 1))
         }
-        let statuses = statuses(questions, job: job, of: app.identity, share: share)
-        lines.append((.subscriptionStatuses, statuses))
+        let statuses = statuses(questions, job: job, of: identity, share: share)
+        lines.append(statuses)
         if job.history != .never {
             let past = Spread(questions.pastRuns.map { $0.calls[.transactionHistory] ?? 0 })
-            let pages = questions.furtherPages[app.identity]
+            let pages = questions.furtherPages[identity]
             let least =
                 job.history == .always
                 ? statuses.least + (pages?.further(ofCustomers: statuses.least) ?? 0) : 0
-            lines.append((.transactionHistory, Calls(past?.part(share), atLeast: least)))
+            lines.append(
+                Line(.transactionHistory, of: identity, past?.part(share), atLeast: least))
         }
         let info = Spread(questions.pastRuns.map { $0.calls[.transactionInfo] ?? 0 })
         if let info, info.most > 0 {
-            lines.append((.transactionInfo, Calls(info.part(share), atLeast: 0)))
+            lines.append(Line(.transactionInfo, of: identity, info.part(share), atLeast: 0))
         }
-        if let refunds = questions.refunds[app.identity] {
+        if let refunds = questions.refunds[identity] {
             // A further page is needed for every 20 transactions.
             let histories = refunds.tonightWithoutSubscription
-            lines.append((.refundHistory, Calls(forecast: refunds.tonight - histories)))
-            if let index = lines.firstIndex(where: { $0.0 == .transactionHistory }) {
-                lines[index].1.expected = lines[index].1.expected.map { $0 + histories }
+            lines.append(
+                Line(.refundHistory, of: identity, forecast: refunds.tonight - histories))
+            if let index = lines.firstIndex(where: { $0.endpoint == .transactionHistory }) {
+                lines[index].expected = lines[index].expected.map { $0 + histories }
             } else if histories > 0 {
-                lines.append((.transactionHistory, Calls(forecast: histories)))
+                lines.append(Line(.transactionHistory, of: identity, forecast: histories))
             }
         }
-        return lines.map { Line($0.1, of: $0.0, app: app) }
+        return lines.map { $0.timed(by: app) }
     }
 
     /// One call for each customer who is checked.
@@ -130,10 +134,11 @@ package struct RunForecast: Hashable, Sendable {
     /// without a call.
     private static func statuses(
         _ questions: QuestionForecast, job: JobSettings, of app: AppIdentity, share: Double
-    ) -> Calls {
+    ) -> Line {
         let counted = questions.asked[app] ?? CustomerCount()
-        var calls = Calls(
-            least: counted.count, expected: counted.count, most: counted.count,
+        var calls = Line(
+            app: app, endpoint: .subscriptionStatuses, least: counted.count,
+            expected: counted.count, most: counted.count,
             basis: counted.isExact && !questions.drawsPart ? .counted : .forecast)
         if questions.drawsPart { calls.most = nil }
         guard job.steps.contains(.recover) else { return calls }
@@ -149,25 +154,34 @@ package struct RunForecast: Hashable, Sendable {
     }
 }
 
-/// A number of calls, as far as it is known.
-private struct Calls {
-    var least: Int
-    var expected: Int?
-    var most: Int?
-    var basis: RunForecast.Basis
-}
-
-extension Calls {
+extension RunForecast.Line {
     /// A number that no earlier run confirms.
-    init(forecast expected: Int) {
-        self.init(least: 0, expected: expected, most: nil, basis: .forecast)
+    fileprivate init(_ endpoint: Endpoint, of app: AppIdentity, forecast expected: Int) {
+        self.init(
+            app: app, endpoint: endpoint, least: 0, expected: expected, most: nil,
+            basis: .forecast)
     }
 
     /// Takes the numbers of the last runs.
-    init(_ past: Spread?, atLeast least: Int) {
+    fileprivate init(
+        _ endpoint: Endpoint, of app: AppIdentity, _ past: Spread?, atLeast least: Int
+    ) {
         self.init(
-            least: max(least, past?.least ?? 0), expected: past.map { max(least, $0.middle) },
-            most: past.map { max(least, $0.most) }, basis: past == nil ? .unknown : .forecast)
+            app: app, endpoint: endpoint, least: max(least, past?.least ?? 0),
+            expected: past.map { max(least, $0.middle) }, most: past.map { max(least, $0.most) },
+            basis: past == nil ? .unknown : .forecast)
+    }
+
+    /// The line with its time and its shares, where the number of calls is known.
+    fileprivate func timed(by app: AppSettings) -> RunForecast.Line {
+        guard let expected = expected.map(Double.init) else { return self }
+        let rates = QuotaRates.allowed(by: app)
+        let apple = QuotaRates.documented(environment: app.identity.environment, share: 1)
+        var line = self
+        line.milliseconds = Int64(min(1e15, expected / rates.perSecond(of: endpoint) * 1000))
+        line.shareOfHour = expected / Double(rates.perHour(of: endpoint))
+        line.shareOfAppleHour = expected / Double(apple.perHour(of: endpoint))
+        return line
     }
 }
 
@@ -190,20 +204,6 @@ extension Spread {
         let sorted = numbers.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }
         self.init(least: first, middle: sorted[sorted.count / 2], most: last)
-    }
-}
-
-extension RunForecast.Line {
-    fileprivate init(_ calls: Calls, of endpoint: Endpoint, app: AppSettings) {
-        self.init(
-            app: app.identity, endpoint: endpoint.rawValue, least: calls.least,
-            expected: calls.expected, most: calls.most, basis: calls.basis)
-        guard let expected = calls.expected.map(Double.init) else { return }
-        let rates = QuotaRates.allowed(by: app)
-        let apple = QuotaRates.documented(environment: app.identity.environment, share: 1)
-        milliseconds = Int64(min(1e15, expected / rates.perSecond(of: endpoint) * 1000))
-        shareOfHour = expected / Double(rates.perHour(of: endpoint))
-        shareOfAppleHour = expected / Double(apple.perHour(of: endpoint))
     }
 }
 
@@ -307,7 +307,8 @@ extension RunForecast {
     var inShort: CallForecast {
         var calls: [String: Int] = [:]
         for line in lines {
-            if let expected = line.expected { calls[line.endpoint, default: 0] += expected }
+            guard let expected = line.expected else { continue }
+            calls[line.endpoint.rawValue, default: 0] += expected
         }
         return CallForecast(
             questions: questions.questions.values.reduce(0, +), calls: calls,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Reports
-package import SubscriptionStore
-package import Subscriptions
+import SubscriptionStore
+import Subscriptions
 
 /// `trueup status`: what there is, how old it is, and whether a run is active.
 struct Status: Verb {
@@ -35,59 +35,37 @@ struct Status: Verb {
         let elsewhere = try books.holderElsewhere().map {
             StatusReport.Running(holder: $0.holder, since: $0.since)
         }
-        var report = StatusReport(
+        let report = StatusReport(
             overview: try store.overview(runs: Self.listedRuns, at: invocation.now()),
             running: here ?? elsewhere, apps: settings.identities, now: invocation.now(),
-            copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap)
-        report.columns = invocation.textColumns
+            copy: try settings.company.copy(in: store), others: others.runs, gap: others.gap,
+            columns: invocation.textColumns)
         try common.show(report.json, report.lines, in: invocation)
         return .ok
     }
 }
 
 /// The output of `status`, as a value: for people as text, for machines as JSON.
-package struct StatusReport {
+struct StatusReport {
     let overview: StoreOverview
-    private let running: Running?
+    let running: Running?
     let apps: [AppIdentity]
-    private let now: Timestamp
-    private let copy: CopyState?
-    let others: [WorkerRun]
-    let gap: String?
+    let now: Timestamp
+    /// How old the copy of a company's own table is.
+    var copy: CopyState?
+    /// The last runs of other workers on the same database.
+    var others: [WorkerRun] = []
+    /// The reason why these are not known, as a sentence.
+    var gap: String?
     /// The width of the terminal; `nil` where nothing says one.
     var columns: Int?
 
-    /// - Parameters:
-    ///   - overview: What the books say.
-    ///   - running: The job that is running.
-    ///   - apps: The configured apps.
-    ///   - now: The present.
-    ///   - copy: How old the copy of a company's own table is.
-    ///   - others: The last runs of other workers on the same database.
-    ///   - gap: Why these are not known, as a sentence.
-    package init(
-        overview: StoreOverview, running: Running?, apps: [AppIdentity], now: Timestamp,
-        copy: CopyState? = nil, others: [WorkerRun] = [], gap: String? = nil
-    ) {
-        self.copy = copy
-        self.others = others
-        self.gap = gap
-        self.overview = overview
-        self.running = running
-        self.apps = apps
-        self.now = now
-    }
-
     // MARK: Text
 
-    package var lines: [String] {
-        var lines = [
-            "Rows       " + rows + copied
-        ]
+    var lines: [String] {
+        var lines = ["Rows       " + rows + copied]
         if let purchases { lines.append("Purchases  " + purchases) }
-        lines += [
-            "Running    " + (running.map(describe) ?? "nothing")
-        ]
+        lines.append("Running    " + (running.map(describe) ?? "nothing"))
         lines += (running?.lines(at: now) ?? []).map { "           " + $0 }
         lines += passLines
         if overview.judgedRows > 0 {
@@ -256,7 +234,7 @@ package struct StatusReport {
 
     // MARK: JSON
 
-    package var json: CanonicalJSON {
+    var json: CanonicalJSON {
         var members = self.members
         // Only of a copy: without a table elsewhere nothing is said of one.
         if let copy { members["copy"] = copy.json }
@@ -289,13 +267,7 @@ package struct StatusReport {
                     ])
                 }),
             "watermarks": .array(
-                watermarkApps.map { app in
-                    .object([
-                        "bundle_id": .string(app.bundleID),
-                        "environment": .string(app.environment.rawValue),
-                        "watermark": .time(overview.watermarks[app]),
-                    ])
-                }),
+                watermarkApps.map { $0.json(["watermark": .time(overview.watermarks[$0])]) }),
             "acknowledged": .array(overview.acknowledged.map(\.json)),
             "open_findings": .array(
                 overview.openFindings.map { count in
@@ -306,26 +278,32 @@ package struct StatusReport {
                         "findings": .count(count.findings),
                     ])
                 }),
-            "runs": .array(overview.runs.map(json)),
+            "runs": .array(
+                overview.runs.map { run in
+                    run.json([
+                        "purchases": run.purchases?.json ?? .null,
+                        "totals": .object([
+                            "in_scope": .count(run.totals.inScope),
+                            "matched": .count(run.totals.matched),
+                            "discrepant": .count(run.totals.discrepant),
+                            "undecided": .count(run.totals.undecidedCount),
+                            "excluded": .count(run.totals.excludedCount),
+                        ]),
+                    ])
+                }),
         ]
     }
+}
 
-    private func json(_ run: RunListing) -> CanonicalJSON {
-        .object([
-            "run_id": .string(run.runID), "job": .string(run.job),
-            "mode": .string(run.mode.rawValue), "started": .time(run.started),
-            "ended": .time(run.ended),
-            "exit_status": .exitStatus(run.exitStatus),
-            "name": .text(run.exitStatus?.name),
-            "purchases": run.purchases?.json ?? .null,
-            "totals": .object([
-                "in_scope": .count(run.totals.inScope),
-                "matched": .count(run.totals.matched),
-                "discrepant": .count(run.totals.discrepant),
-                "undecided": .count(run.totals.undecidedCount),
-                "excluded": .count(run.totals.excludedCount),
-            ]),
-        ])
+extension RunListing {
+    /// A listed run with what else is shown of it.
+    fileprivate func json(_ others: [String: CanonicalJSON]) -> CanonicalJSON {
+        let members: [String: CanonicalJSON] = [
+            "run_id": .string(runID), "job": .string(job), "mode": .string(mode.rawValue),
+            "started": .time(started), "ended": .time(ended),
+            "exit_status": .exitStatus(exitStatus), "name": .text(exitStatus?.name),
+        ]
+        return .object(members.merging(others) { own, _ in own })
     }
 }
 
@@ -357,50 +335,35 @@ extension StatusReport {
             ]
         }
         var lines = ["Coverage   by app, the last complete run began"]
-        for app in passedApps {
-            lines.append(
-                "           \(PlainText.of(app.name))  "
-                    + (overview.completePasses[app].map(moment) ?? ""))
+        lines += passedApps.map { app in
+            "           \(PlainText.of(app.name))  "
+                + (overview.completePasses[app].map(moment) ?? "")
         }
         let others = apps.count { overview.completePasses[$0] == nil }
         if others > 0 {
             lines.append(
-                "           none yet by this worker for \(others) other "
-                    + (others == 1 ? "app" : "apps"))
+                "           none yet by this worker for \(others.counted("other app"))")
         }
         return lines
     }
 
     var completePassesJSON: CanonicalJSON {
         .array(
-            Set(apps).union(passedApps).sorted().map { app in
-                .object([
-                    "began": .time(overview.completePasses[app]),
-                    "bundle_id": .string(app.bundleID),
-                    "environment": .string(app.environment.rawValue),
-                ])
+            Set(apps).union(passedApps).sorted().map {
+                $0.json(["began": .time(overview.completePasses[$0])])
             })
     }
 }
 
 /// The part of `status` about a job that is running.
 extension StatusReport {
-    package struct Running {
-        package var holder: String
-        package var since: Timestamp?
+    struct Running {
+        var holder: String
+        var since: Timestamp?
         /// The progress that it recorded; `nil` where it has recorded none.
-        package var live: LiveRun?
+        var live: LiveRun?
         /// The command that ends a pause.
-        package var resumption: String?
-
-        package init(
-            holder: String, since: Timestamp?, live: LiveRun? = nil, resumption: String? = nil
-        ) {
-            self.holder = holder
-            self.since = since
-            self.live = live
-            self.resumption = resumption
-        }
+        var resumption: String?
 
         var json: CanonicalJSON {
             var members: [String: CanonicalJSON] = [:]
@@ -455,21 +418,14 @@ extension StatusReport {
 }
 
 extension WorkerRun {
-    var json: CanonicalJSON {
-        .object([
+    fileprivate var json: CanonicalJSON {
+        listing.json([
             "apps": .strings(apps),
             "corrections_applied": .count(figures?.corrected),
-            "ended": .time(listing.ended),
-            "exit_status": .exitStatus(listing.exitStatus),
             "findings_new": .count(figures?.new),
             "findings_open": .count(figures?.open),
             "headline": .text(headline),
-            "job": .string(listing.job),
-            "mode": .string(listing.mode.rawValue),
-            "name": .text(listing.exitStatus?.name),
             "report": .text(report),
-            "run_id": .string(listing.runID),
-            "started": .time(listing.started),
             "worker": .string(worker),
         ])
     }

@@ -220,14 +220,14 @@ private struct VerifyReport {
     }
 
     private static func summary(of run: RunAudit) -> String {
-        let findings = counted(run.findings, "finding")
+        let findings = run.findings.counted("finding")
         let erased =
-            run.tombstones > 0 ? ", \(counted(run.tombstones, "payload")) erased" : ""
+            run.tombstones > 0 ? ", \(run.tombstones.counted("payload")) erased" : ""
         guard run.corrections > 0 else { return "no corrections, \(findings)" + erased }
         var text =
             run.reverifiedCorrections == run.corrections
-            ? counted(run.corrections, "correction")
-            : "\(run.reverifiedCorrections) of \(counted(run.corrections, "correction"))"
+            ? run.corrections.counted("correction")
+            : "\(run.reverifiedCorrections) of \(run.corrections.counted("correction"))"
         text += " re-verified" + (run.roots.isEmpty ? "" : " against \(names(of: run.roots))")
         if run.undone > 0 { text += ", \(run.undone) reverted" }
         if run.onErased > 0 { text += ", \(run.onErased) on erased payloads" }
@@ -254,7 +254,7 @@ private struct VerifyReport {
         }
         if quiet, result.isIntact { return lines }
         if !quiet { lines += result.notes.map { "note: \(PlainText.of($0))" } }
-        let runs = Self.counted(result.runs, "run")
+        let runs = result.runs.counted("run")
         guard !result.isUnproven else {
             return lines + [
                 bad("UNPROVEN") + ": not Apple's root. \(runs) of \(directory) "
@@ -265,16 +265,16 @@ private struct VerifyReport {
         }
         guard result.isIntact else {
             return lines + [
-                bad("TAMPERED") + ": \(Self.counted(result.problemCount, "problem")) in "
+                bad("TAMPERED") + ": \(result.problemCount.counted("problem")) in "
                     + "\(runs) of \(directory) (exit status \(ExitStatus.tampered.code))"
             ]
         }
         lines.append(
             good("INTACT") + ": \(runs), "
-                + "\(Self.counted(result.corrections, "correction")), "
-                + Self.counted(result.findings, "finding")
+                + "\(result.corrections.counted("correction")), "
+                + result.findings.counted("finding")
                 + (result.breaks.isEmpty
-                    ? "" : ", " + Self.counted(result.breaks.count, "declared break"))
+                    ? "" : ", " + result.breaks.count.counted("declared break"))
                 + " in \(directory)")
         if let entries = result.ledgerEntries {
             lines.append(
@@ -284,11 +284,11 @@ private struct VerifyReport {
         if let decisions = result.decisions, decisions > 0 {
             lines.append(
                 "The chain of decisions about findings in the database holds: "
-                    + Self.counted(decisions, "decision"))
+                    + decisions.counted("decision"))
         }
         if result.tombstones > 0 {
             lines.append(
-                "\(Self.counted(result.tombstones, "payload")) were erased. Their tombstones are "
+                "\(result.tombstones.counted("payload")) were erased. Their tombstones are "
                     + "there; what they said can no longer be verified")
         }
         for root in result.roots.sorted() where !root.isApple {
@@ -317,10 +317,6 @@ private struct VerifyReport {
         roots.sorted().map { root in
             root.isApple ? "Apple Root CA - G3" : "the given root \(root.fingerprint.prefix(16))…"
         }.joined(separator: " and ")
-    }
-
-    private static func counted(_ count: Int, _ noun: String) -> String {
-        "\(count) \(noun)\(count == 1 ? "" : "s")"
     }
 
     // MARK: JSON

@@ -171,4 +171,21 @@ extension CanonicalJSON {
     }
 
     static func strings(_ texts: [String]) -> CanonicalJSON { .array(texts.map(string)) }
+
+    /// An object of named values; of several with one name, the first counts.
+    static func object(
+        ofMembers members: some Sequence<(String, CanonicalJSON)>
+    ) -> CanonicalJSON {
+        .object(Dictionary(members) { first, _ in first })
+    }
+}
+
+extension AppIdentity {
+    /// The app with what is said of it.
+    func json(_ others: [String: CanonicalJSON]) -> CanonicalJSON {
+        let names: [String: CanonicalJSON] = [
+            "bundle_id": .string(bundleID), "environment": .string(environment.rawValue),
+        ]
+        return .object(names.merging(others) { name, _ in name })
+    }
 }

@@ -108,6 +108,11 @@ extension String {
     }
 }
 
+extension Int {
+    /// A number of things in words: `1 row`, `2 rows`.
+    func counted(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
+}
+
 /// Where a command writes: standard output or standard error, or memory in a test.
 package protocol ByteSink: AnyObject {
     func write(_ bytes: [UInt8]) throws(CommandFailure)

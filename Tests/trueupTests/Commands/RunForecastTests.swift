@@ -39,7 +39,7 @@ import Testing
         try JobSettings(yaml: lines.joined(separator: "\n") + "\n", file: "jobs/nightly.yaml")
     }
 
-    private func line(_ endpoint: String, of forecast: RunForecast) throws -> RunForecast.Line {
+    private func line(_ endpoint: Endpoint, of forecast: RunForecast) throws -> RunForecast.Line {
         try #require(forecast.lines.first { $0.endpoint == endpoint })
     }
 
@@ -59,7 +59,7 @@ import Testing
         let forecast = RunForecast(
             questions, job: try job("steps: [walk]", "purchases: {sweep_days: 10}"),
             apps: [Self.settings()], rows: [])
-        let refunds = try line("refund_history", of: forecast)
+        let refunds = try line(.refundHistory, of: forecast)
         #expect(refunds.expected == 101 && refunds.least == 0 && refunds.most == nil)
         // Apple allows ten a second, whatever the settings say.
         #expect(refunds.milliseconds == 10_100)
@@ -71,8 +71,8 @@ import Testing
             questions,
             job: try job("steps: [walk]", "history: never", "purchases: {sweep_days: 10}"),
             apps: [Self.settings()], rows: [])
-        #expect(try line("refund_history", of: both).expected == 50)
-        #expect(try line("transaction_history", of: both).expected == 51)
+        #expect(try line(.refundHistory, of: both).expected == 50)
+        #expect(try line(.transactionHistory, of: both).expected == 51)
         count.due = 7
         #expect(count.tonight == 7)
     }
@@ -84,7 +84,7 @@ import Testing
         let always = RunForecast(
             questions, job: try job("steps: [walk]", "history: always"), apps: [Self.settings()],
             rows: [])
-        let history = try line("transaction_history", of: always)
+        let history = try line(.transactionHistory, of: always)
         #expect((history.least, history.expected, history.most) == (14, 14, 14))
     }
 
@@ -94,7 +94,7 @@ import Testing
             asking(9000), job: try job("steps: [walk]", "coverage: full", "history: never"),
             apps: [Self.settings()], rows: [])
         #expect(forecast.lines.count == 1)
-        let statuses = try line("subscription_statuses", of: forecast)
+        let statuses = try line(.subscriptionStatuses, of: forecast)
         #expect((statuses.least, statuses.expected, statuses.most) == (9000, 9000, 9000))
         #expect(statuses.basis == .counted)
         // 9,000 calls at 25/s; 90,000 an hour are the job's, 180,000 are Apple's limit.
@@ -108,12 +108,12 @@ import Testing
         let nightly = try job("steps: [recover, walk]", "coverage: delta")
         let first = RunForecast(
             asking(100), job: nightly, apps: [Self.settings()], rows: [])
-        let unknown = try line("notification_history", of: first)
+        let unknown = try line(.notificationHistory, of: first)
         #expect((unknown.least, unknown.expected, unknown.most) == (1, nil, nil))
         #expect(unknown.basis == .unknown)
         #expect(unknown.milliseconds == nil)
-        #expect(try line("subscription_statuses", of: first).least == 0)
-        #expect(try line("subscription_statuses", of: first).most == nil)
+        #expect(try line(.subscriptionStatuses, of: first).least == 0)
+        #expect(try line(.subscriptionStatuses, of: first).most == nil)
 
         let runs = [
             Self.run(statuses: 90, notifications: 50, named: 3, settled: 20),
@@ -122,10 +122,10 @@ import Testing
         ]
         let later = RunForecast(
             asking(100, after: runs), job: nightly, apps: [Self.settings()], rows: [])
-        let pages = try line("notification_history", of: later)
+        let pages = try line(.notificationHistory, of: later)
         #expect((pages.least, pages.expected, pages.most) == (10, 20, 50))
         #expect(pages.basis == .forecast)
-        let statuses = try line("subscription_statuses", of: later)
+        let statuses = try line(.subscriptionStatuses, of: later)
         #expect((statuses.least, statuses.expected, statuses.most) == (70, 102, 103))
         #expect(statuses.basis == .forecast)
         // Reading comes before asking: 20 pages and 102 calls at 25/s.
@@ -137,19 +137,19 @@ import Testing
             asking(100, after: [Self.run(statuses: 90, notifications: 5, named: 4, settled: 50)]),
             job: try job("steps: [recover, walk]", "coverage: full"), apps: [Self.settings()],
             rows: [])
-        let statuses = try line("subscription_statuses", of: forecast)
+        let statuses = try line(.subscriptionStatuses, of: forecast)
         #expect((statuses.least, statuses.expected, statuses.most) == (100, 100, 104))
     }
 
     @Test func `history that is always read takes a call for each customer at least`() throws {
         let backfill = try job("steps: [walk]", "coverage: full", "history: always")
         let first = RunForecast(asking(100), job: backfill, apps: [Self.settings()], rows: [])
-        let unknown = try line("transaction_history", of: first)
+        let unknown = try line(.transactionHistory, of: first)
         #expect((unknown.least, unknown.expected, unknown.most) == (100, nil, nil))
         let later = RunForecast(
             asking(100, after: [Self.run(statuses: 100, history: 250, notifications: nil)]),
             job: backfill, apps: [Self.settings()], rows: [])
-        #expect(try line("transaction_history", of: later).expected == 250)
+        #expect(try line(.transactionHistory, of: later).expected == 250)
         // Statuses and history are two endpoints, called side by side.
         #expect(later.milliseconds == 10_000)
     }
@@ -160,7 +160,7 @@ import Testing
         let forecast = RunForecast(
             questions, job: try job("steps: [walk]", "coverage: delta"), apps: [Self.settings()],
             rows: [])
-        let statuses = try line("subscription_statuses", of: forecast)
+        let statuses = try line(.subscriptionStatuses, of: forecast)
         #expect(statuses.basis == .forecast)
         #expect(statuses.expected == 100)
         #expect(statuses.most == nil)
@@ -178,7 +178,7 @@ import Testing
         let forecast = RunForecast(
             questions, job: try job("steps: [recover, walk]", "coverage: full", "history: never"),
             apps: [Self.settings(), Self.settings(sandbox, rate: nil)], rows: rows)
-        let pages = forecast.lines.filter { $0.endpoint == "notification_history" }
+        let pages = forecast.lines.filter { $0.endpoint == .notificationHistory }
         #expect(pages.map(\.expected) == [30, 10])
         // 30 + 500 calls at 25/s, then 10 + 50 at half of the sandbox's 5/s.
         #expect(forecast.milliseconds == 45_200)

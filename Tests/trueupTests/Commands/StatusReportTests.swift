@@ -1,7 +1,8 @@
 import SubscriptionStore
 import Subscriptions
 import Testing
-import trueup
+
+@testable import trueup
 
 @Suite struct `trueup status` {
     static let app = AppIdentity(bundleID: "com.example.app", environment: .production)
