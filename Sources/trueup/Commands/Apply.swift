@@ -88,10 +88,9 @@ struct Apply: Verb {
         try store.forEachApplication(ofPlan: known.seal.sha256, at: invocation.now()) {
             correction, fate in
             fates[fate, default: 0] += 1
-            guard common.json else {
-                return try invocation.show(PlanListing.line(of: correction, fate: fate))
-            }
-            try invocation.show(json: PlanListing.json(of: correction, fate: fate))
+            try common.show(
+                PlanListing.json(of: correction, fate: fate),
+                [PlanListing.line(of: correction, fate: fate)], in: invocation)
         }
         let left = (fates[.stale] ?? 0) + (fates[.unproven] ?? 0)
         if !common.json {

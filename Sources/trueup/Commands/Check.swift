@@ -99,18 +99,12 @@ struct Pause: Verb {
             return .ok
         }
         orders.pause = RunOrders.Pause(since: invocation.now(), by: RunningUser.actor)
-        guard !dry.dryRun else {
-            return try dry.show(
-                orders.json, "\(running.name) would be paused.", common, in: invocation)
-        }
-        try running.give(orders)
-        try common.show(
-            orders.json,
-            [
+        return try dry.give(
+            orders, to: running, forecast: "\(running.name) would be paused.",
+            result:
                 "\(running.name) stops asking Apple within a second. Its max_duration continues to "
-                    + "count. To continue it: " + resumption
-            ], in: invocation)
-        return .ok
+                + "count. To continue it: " + resumption,
+            common, in: invocation)
     }
 }
 
@@ -132,23 +126,18 @@ struct Resume: Verb {
         let settings = try common.settings(in: invocation)
         let running = try RunningJob(named: job, settings: settings)
         var orders = running.orders
-        let wasPaused = orders.pause != nil
-        orders.pause = nil
-        guard !dry.dryRun else {
-            return try dry.show(
-                orders.json,
-                wasPaused ? "\(running.name) would continue." : "\(running.name) is not paused.",
-                common, in: invocation)
+        guard orders.pause != nil else {
+            let sentence = "\(running.name) is not paused."
+            guard !dry.dryRun else {
+                return try dry.show(orders.json, sentence, common, in: invocation)
+            }
+            try common.show(orders.json, [sentence + " Nothing was changed."], in: invocation)
+            return .ok
         }
-        if wasPaused { try running.give(orders) }
-        try common.show(
-            orders.json,
-            [
-                wasPaused
-                    ? "\(running.name) continues within a second."
-                    : "\(running.name) is not paused. Nothing was changed."
-            ], in: invocation)
-        return .ok
+        orders.pause = nil
+        return try dry.give(
+            orders, to: running, forecast: "\(running.name) would continue.",
+            result: "\(running.name) continues within a second.", common, in: invocation)
     }
 }
 
@@ -206,16 +195,33 @@ struct Throttle: Verb {
                 + "To remove the limit: "
                 + common.command("throttle", running.live.job, "off")
         }
-        guard !dry.dryRun else {
-            let limit = orders.throttle.map {
-                "limited to \($0.requestsPerSecond) requests a second"
-            }
-            return try dry.show(
-                orders.json,
-                "\(running.name) would be \(limit ?? "no longer limited").", common, in: invocation)
-        }
+        let limit = orders.throttle.map { "limited to \($0.requestsPerSecond) requests a second" }
+        return try dry.give(
+            orders, to: running,
+            forecast: "\(running.name) would be \(limit ?? "no longer limited").", result: words,
+            common, in: invocation)
+    }
+}
+
+extension DryRunOption {
+    /// Gives a running job its orders, or shows what they would do.
+    ///
+    /// - Parameters:
+    ///   - orders: All that it is ordered from now on.
+    ///   - running: The job.
+    ///   - forecast: What the orders would do, in a sentence.
+    ///   - result: What they do.
+    ///   - common: For whom it is shown.
+    ///   - invocation: Where it goes.
+    /// - Returns: Success.
+    /// - Throws: 74 where the orders cannot be written.
+    fileprivate func give(
+        _ orders: RunOrders, to running: RunningJob, forecast: String, result: String,
+        _ common: CommonOptions, in invocation: Invocation
+    ) throws -> ExitStatus {
+        guard !dryRun else { return try show(orders.json, forecast, common, in: invocation) }
         try running.give(orders)
-        try common.show(orders.json, [words], in: invocation)
+        try common.show(orders.json, [result], in: invocation)
         return .ok
     }
 }

@@ -116,12 +116,12 @@ private struct ExplainReport {
         guard let pending = explanation.pending else { return "nothing is pending" }
         return "\(pending.reason.rawValue) since \(pending.since.rfc3339)"
             + (pending.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
-            + ", \(pending.attempts) \(pending.attempts == 1 ? "attempt" : "attempts")"
+            + ", \(pending.attempts.counted("attempt"))"
     }
 
     private func absence(_ record: AbsenceRecord) -> String {
-        "by Apple on \(record.distinctDays) \(record.distinctDays == 1 ? "day" : "days"), from "
-            + "\(record.firstDay) to \(record.lastDay)"
+        "by Apple on \(record.distinctDays.counted("day")), from \(record.firstDay) to "
+            + record.lastDay
     }
 
     private var findings: [String] {
@@ -135,13 +135,17 @@ private struct ExplainReport {
                 return lines + ["    the values are no longer stored"]
             }
             lines.append(
-                "    \(finding.field.map { PlainText.of($0) + ": " } ?? "")"
-                    + "stored \(Self.shown(finding.localValue)), Apple's "
-                    + Self.shown(finding.appleValue)
+                "    " + Self.values(of: finding, fieldEnding: ": ")
                     + (finding.evidence.map { ", evidence \($0.hexadecimal)" } ?? ""))
             if let cause = finding.cause { lines.append("    " + PlainText.of(cause)) }
             return lines
         }
+    }
+
+    /// The field, with what ends its name, and both values.
+    private static func values(of finding: Finding, fieldEnding ending: String) -> String {
+        "\(finding.field.map { PlainText.of($0) + ending } ?? "")stored "
+            + "\(shown(finding.localValue)), Apple's \(shown(finding.appleValue))"
     }
 
     private static func shown(_ value: FieldValue) -> String {
@@ -168,11 +172,7 @@ extension SubscriptionRun.Look {
 /// The history of one subscription, from all sides in the order of time: what Apple signed and
 /// tried to deliver, what was received, what runs did, found and wrote.
 extension ExplainReport {
-    private struct Event {
-        var at: Timestamp?
-        var what: String
-        var text: String
-    }
+    private typealias Event = (at: Timestamp?, what: String, text: String)
 
     private var timeLine: [[String]] {
         // Of the same moment: first what was the reason for the other.
@@ -202,14 +202,10 @@ extension ExplainReport {
         var events: [Event] = []
         if let row {
             let both = row == check ? " and the last check rest" : " rests"
-            events.append(
-                Event(at: row, what: "Apple", text: "signed the statement that the row\(both) on"))
+            events.append((row, "Apple", "signed the statement that the row\(both) on"))
         }
         if let check, check != row {
-            events.append(
-                Event(
-                    at: check, what: "Apple",
-                    text: "signed the statement that the last check rests on"))
+            events.append((check, "Apple", "signed the statement that the last check rests on"))
         }
         return events
     }
@@ -218,30 +214,24 @@ extension ExplainReport {
         let words = [notification.notificationType, notification.subtype].compactMap(\.self)
         let name = PlainText.of(
             words.isEmpty ? notification.notificationUUID : words.joined(separator: " "))
-        var events = [
-            Event(
-                at: notification.signedDate ?? notification.receivedAt, what: "notification",
-                text: "Apple signed \(name)"
+        var events: [Event] = [
+            (
+                notification.signedDate ?? notification.receivedAt, "notification",
+                "Apple signed \(name)"
                     + (notification.verdict.map { ": " + PlainText.of($0) } ?? "")
-                    + (notification.evidence.map { "; evidence " + PlainText.of($0) } ?? ""))
+                    + (notification.evidence.map { "; evidence " + PlainText.of($0) } ?? "")
+            )
         ]
         let count = notification.attempts.count
         for (index, attempt) in notification.attempts.enumerated() {
-            events.append(
-                Event(
-                    at: attempt.attemptDate, what: "delivery",
-                    text: "attempt \(index + 1) of \(count) of \(name): "
-                        + PlainText.of(attempt.result)))
+            let text = "attempt \(index + 1) of \(count) of \(name): "
+            events.append((attempt.attemptDate, "delivery", text + PlainText.of(attempt.result)))
         }
         if let received = notification.receivedAt {
-            events.append(
-                Event(at: received, what: "received", text: "\(name) reached your endpoint"))
+            events.append((received, "received", "\(name) reached your endpoint"))
         }
         if let recovered = notification.recoveredAt {
-            events.append(
-                Event(
-                    at: recovered, what: "recovered",
-                    text: "a run read \(name) in Apple's history"))
+            events.append((recovered, "recovered", "a run read \(name) in Apple's history"))
         }
         return events
     }
@@ -249,18 +239,13 @@ extension ExplainReport {
     private static func events(_ known: RememberedFinding, _ finding: Finding?) -> [Event] {
         var text = "\(known.kind) (\(known.severity)) first reported"
         if let finding {
-            text +=
-                ": \(finding.field.map { PlainText.of($0) + ", " } ?? "")stored "
-                + "\(Self.shown(finding.localValue)), Apple's "
-                + Self.shown(finding.appleValue)
+            text += ": " + values(of: finding, fieldEnding: ", ")
         }
-        let first = Event(at: known.firstSeen, what: "finding", text: text)
+        let first: Event = (known.firstSeen, "finding", text)
         guard known.lastSeen > known.firstSeen else { return [first] }
         return [
             first,
-            Event(
-                at: known.lastSeen, what: "finding",
-                text: "\(known.kind) last reported; it is \(known.stateName)"),
+            (known.lastSeen, "finding", "\(known.kind) last reported; it is \(known.stateName)"),
         ]
     }
 
@@ -270,9 +255,9 @@ extension ExplainReport {
                 + Self.shown(change.after)
         }
         let rules = entry.kinds.map(\.rawValue).joined(separator: ", ")
-        return Event(
-            at: entry.writtenAt, what: "correction",
-            text: "entry \(entry.number) of run \(entry.runID)"
+        return (
+            entry.writtenAt, "correction",
+            "entry \(entry.number) of run \(entry.runID)"
                 + (entry.undoOf.map { ", reverts entry \($0)" } ?? "")
                 + (rules.isEmpty ? "" : ", by the rules of \(rules)")
                 + (entry.transactionID.map {
@@ -280,16 +265,18 @@ extension ExplainReport {
                 } ?? "") + ": "
                 + changes.joined(separator: ", ")
                 + "; Apple signed it at \(entry.appleSignedDate.rfc3339), evidence "
-                + entry.evidence.hexadecimal)
+                + entry.evidence.hexadecimal
+        )
     }
 
     private static func event(_ night: SubscriptionRun) -> Event {
         let status = night.exitStatus.map { "exit status \($0.code)" } ?? "not ended"
         let scope = night.filters.isEmpty ? "" : ", partial"
-        return Event(
-            at: night.started, what: "run",
-            text: "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
-                + night.look.sentence)
+        return (
+            night.started, "run",
+            "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "
+                + night.look.sentence
+        )
     }
 }
 
@@ -318,9 +305,9 @@ extension SubscriptionExplanation {
             "bundle_id": .string(key.bundleID), "environment": .string(key.environment),
             "row": row.map { row in
                 .object(
-                    Dictionary(
-                        SubscriptionField.allCases.map { ($0.rawValue, row.value(of: $0).json) }
-                    ) { first, _ in first })
+                    ofMembers: SubscriptionField.allCases.map {
+                        ($0.rawValue, row.value(of: $0).json)
+                    })
             } ?? .null,
             "last_check": check.map { record in
                 .object([

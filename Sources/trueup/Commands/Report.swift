@@ -85,14 +85,13 @@ struct Report: Verb {
 
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         if let date, !reports.isEmpty {
-            _ = try Self.start(of: date)
-            let (night, isWhole) = try night(date)
-            try write(night, invocation)
-            return isWhole ? .ok : .unavailable
+            return try await showDay(date, in: invocation) { _ in reportedRuns(of: date) }
         }
         let settings = try common.settings(in: invocation)
         if let date {
-            return try await show(date, settings, invocation)
+            return try await showDay(date, in: invocation) {
+                try await storedRuns(from: $0, of: date, settings, invocation)
+            }
         }
         guard run != Self.diff else {
             try compare(settings, invocation)
@@ -142,11 +141,40 @@ struct Report: Verb {
         try common.show(differences.json, differences.lines, in: invocation)
     }
 
-    /// - Returns: 69 where there may be runs of other workers that cannot be read.
-    private func show(
-        _ date: String, _ settings: Settings, _ invocation: Invocation
+    /// Shows the runs of a day, in the order in which they began.
+    ///
+    /// - Parameters:
+    ///   - date: As `yyyy-MM-dd`, in UTC.
+    ///   - invocation: Where they go.
+    ///   - read: Reads them; it gets the beginning of the day.
+    /// - Returns: 69 where there may be runs that cannot be read.
+    /// - Throws: 69 where nothing could be read, 64 where no run began.
+    private func showDay(
+        _ date: String, in invocation: Invocation, _ read: (Timestamp) async throws -> DayRuns
     ) async throws -> ExitStatus {
-        let first = try Self.start(of: date)
+        guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
+            throw CommandFailure(
+                .usage, "\"\(PlainText.of(date))\" is not a date such as 2026-11-20")
+        }
+        let (runs, gap, absence) = try await read(first)
+        guard !runs.isEmpty else {
+            throw CommandFailure(gap == nil ? .usage : .unavailable, gap ?? absence)
+        }
+        let inOrder = runs.sorted {
+            ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
+        }
+        let summary = DaySummary(day: date, runs: inOrder, gap: gap)
+        try common.show(summary.json, summary.lines, in: invocation)
+        return gap == nil ? .ok : .unavailable
+    }
+
+    /// The runs of a day, why some may be missing, and what to say where there is none.
+    private typealias DayRuns = (runs: [DaySummary.Run], gap: String?, absence: String)
+
+    /// The runs of a day in the database, and those of other workers.
+    private func storedRuns(
+        from first: Timestamp, of date: String, _ settings: Settings, _ invocation: Invocation
+    ) async throws -> DayRuns {
         let store = try Books(settings).openToRead(at: invocation.now())
         let end = first.adding(milliseconds: Milliseconds.perDay)
         let others = await OtherWorkers.runs(
@@ -161,25 +189,28 @@ struct Report: Verb {
             }
             runs.append(run)
         }
-        guard !runs.isEmpty else {
-            if let gap = others.gap { throw CommandFailure(.unavailable, gap) }
-            throw CommandFailure(
-                .usage, "No run began on \(date) (UTC). \"trueup status\" lists the last ones.")
-        }
-        try write(Self.summary(of: date, runs, gap: others.gap), invocation)
-        return others.gap == nil ? .ok : .unavailable
+        return (
+            runs, others.gap,
+            "No run began on \(date) (UTC). \"trueup status\" lists the last ones."
+        )
     }
 
-    private static func start(of date: String) throws -> Timestamp {
-        guard let first = Timestamp(rfc3339: date + "T00:00:00Z") else {
-            throw CommandFailure(
-                .usage, "\"\(PlainText.of(date))\" is not a date such as 2026-11-20")
-        }
-        return first
-    }
-
-    private func write(_ night: DaySummary, _ invocation: Invocation) throws {
-        try common.show(night.json, night.lines, in: invocation)
+    /// The runs of a day in the report folders of several workers, which `--reports` names; a
+    /// folder that is named twice is read once.
+    private func reportedRuns(of date: String) -> DayRuns {
+        let paths = reports.map(FileSystemFacts.realPath).uniqued()
+        let nights = paths.map { StoredDay(of: date, in: $0) }
+        let gaps = nights.flatMap(\.gaps)
+        let gap =
+            gaps.isEmpty
+            ? nil
+            : "Runs may be missing: " + gaps.prefix(3).joined(separator: " ")
+                + (gaps.count > 3 ? " And \(gaps.count - 3) more." : "")
+        return (
+            nights.flatMap(\.runs).map { DaySummary.Run($0) }, gap,
+            "No run of these report folders began on \(date) (UTC): "
+                + paths.map(PlainText.of).joined(separator: ", ")
+        )
     }
 
     /// `nil` for a run that was killed or whose lists are past their retention.
@@ -236,46 +267,6 @@ struct Report: Verb {
     }
 }
 
-/// The report folders of several workers, shown as one: `--reports DIR` of `trueup report night`.
-extension Report {
-    /// The runs of a UTC day in all of them; a folder that is named twice is read once.
-    ///
-    /// - Parameter day: As `yyyy-MM-dd`.
-    /// - Returns: The runs in the order in which they began, and what could not be read.
-    /// - Throws: 69 where nothing could be read, 64 where no run began.
-    private func night(
-        _ day: String
-    ) throws(CommandFailure) -> (summary: DaySummary, isWhole: Bool) {
-        let paths = reports.map(FileSystemFacts.realPath).uniqued()
-        let nights = paths.map { StoredDay(of: day, in: $0) }
-        let gaps = nights.flatMap(\.gaps)
-        let gap =
-            gaps.isEmpty
-            ? nil
-            : "Runs may be missing: " + gaps.prefix(3).joined(separator: " ")
-                + (gaps.count > 3 ? " And \(gaps.count - 3) more." : "")
-        let runs = nights.flatMap(\.runs).map { DaySummary.Run($0) }
-        guard !runs.isEmpty else {
-            if let gap { throw CommandFailure(.unavailable, gap) }
-            throw CommandFailure(
-                .usage,
-                "No run of these report folders began on \(day) (UTC): "
-                    + paths.map(PlainText.of).joined(separator: ", "))
-        }
-        return (Self.summary(of: day, runs, gap: gap), gap == nil)
-    }
-
-    /// The runs of a day in the order in which they began.
-    private static func summary(
-        of day: String, _ runs: [DaySummary.Run], gap: String?
-    ) -> DaySummary {
-        let inOrder = runs.sorted {
-            ($0.listing.started, $0.listing.runID) < ($1.listing.started, $1.listing.runID)
-        }
-        return DaySummary(day: day, runs: inOrder, gap: gap)
-    }
-}
-
 /// `trueup show plan [RUN]`: what a check would change, for people.
 struct Show: Verb {
     static let configuration = CommandConfiguration(
@@ -308,23 +299,21 @@ struct Show: Verb {
         let (runID, record) = try RunName(run).record(settings, in: invocation)
         var counts = PlanListing.Counts()
         try record.forEachPlanned { correction, _ in counts.add(correction) }
-        if common.json {
-            try record.forEachPlanned { correction, fate in
-                try invocation.show(json: PlanListing.json(of: correction, fate: fate))
-            }
-            return .ok
-        }
-        let summary = try record.summary()
-        let (header, status) = (summary.header, summary.conclusion.exitStatus)
-        try invocation.show(
-            "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence)
-        if ![.ok, .findings, .empty, .guarded].contains(status) {
+        if !common.json {
+            let summary = try record.summary()
+            let (header, status) = (summary.header, summary.conclusion.exitStatus)
             try invocation.show(
-                "The run exited with \(status.code) (\(status.name)): the plan lacks what it did not "
-                    + "check.")
+                "Plan of run \(runID) (\(header.mode.rawValue) \(header.job)): " + counts.sentence)
+            if ![.ok, .findings, .empty, .guarded].contains(status) {
+                try invocation.show(
+                    "The run exited with \(status.code) (\(status.name)): the plan lacks what it did "
+                        + "not check.")
+            }
         }
         try record.forEachPlanned { correction, fate in
-            try invocation.show(PlanListing.line(of: correction, fate: fate))
+            try common.show(
+                PlanListing.json(of: correction, fate: fate),
+                [PlanListing.line(of: correction, fate: fate)], in: invocation)
         }
         return .ok
     }

@@ -58,9 +58,9 @@ package protocol Verb: AsyncParsableCommand {
     func perform(in invocation: Invocation) async throws -> ExitStatus
 }
 
-/// Lines to type, which are at the end of each command's help; docs/commands.md has more.
-package enum CommandExamples {
-    package static let all: [String: [String]] = [
+extension TrueUp {
+    /// Lines to type, by command, which are at the end of its help; docs/commands.md has more.
+    static let examples: [String: [String]] = [
         "init": ["trueup init", "trueup init --config /etc/trueup/trueup.yaml"],
         "config": [
             "trueup config check", "trueup config show nightly",
@@ -120,15 +120,6 @@ package enum CommandExamples {
         "throttle": ["trueup throttle nightly 5", "trueup throttle nightly off"],
         "verify": ["trueup verify reports", "trueup verify reports --database"],
     ]
-
-    /// The section of a command's help.
-    ///
-    /// - Parameter name: The command.
-    /// - Returns: Lines that end with an empty one.
-    static func section(of name: String) -> String {
-        guard let examples = all[name] else { return "" }
-        return "EXAMPLES:\n" + examples.map { "  \($0)\n" }.joined() + "\n"
-    }
 }
 
 /// `trueup apps`: the configured apps, for engines that share them out among workers.
@@ -156,13 +147,8 @@ struct Apps: Verb {
             for app in identities { try invocation.show(app.name) }
             return .ok
         }
-        let apps = identities.map { app in
-            CanonicalJSON.object([
-                "app": .string(app.name), "bundle_id": .string(app.bundleID),
-                "environment": .string(app.environment.rawValue),
-            ])
-        }
-        try invocation.show(json: CanonicalJSON.object(["apps": .array(apps)]))
+        let apps = identities.map { $0.json(["app": .string($0.name)]) }
+        try invocation.show(json: .object(["apps": .array(apps)]))
         return .ok
     }
 }

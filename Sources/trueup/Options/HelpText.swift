@@ -16,8 +16,10 @@ enum HelpText {
         guard let name = help.firstMatch(of: /USAGE: trueup ([a-z-]+)/)?.1,
             let verb = TrueUp.verb(named: String(name))
         else { return ofProgram(parts) }
-        return ofCommand(parts) + "\n\n" + CommandExamples.section(of: String(name))
-            + verb.exitStatuses.help
+        let examples = TrueUp.examples[String(name)].map { lines in
+            "EXAMPLES:\n" + lines.map { "  \($0)\n" }.joined() + "\n"
+        }
+        return ofCommand(parts) + "\n\n" + (examples ?? "") + verb.exitStatuses.help
     }
 
     /// The text for a person who types the program's name alone.

@@ -73,12 +73,7 @@ package struct RunOptions: ParsableArguments {
 
     /// The given options as words, to be given again.
     var words: [String] {
-        var words = [job]
-        if let only { words += ["--only", only] }
-        if let idsFile { words += ["--ids-file", idsFile] }
-        if let limit { words += ["--limit", String(limit)] }
-        if let shard { words += ["--shard", shard.text] }
-        words += scope.words
+        var words = [job] + filters.flatMap { ["--" + $0.name, $0.value] } + scope.words
         if let maxDuration { words += ["--max-duration", maxDuration] }
         if let now { words += ["--now", now.rfc3339] }
         return words
@@ -89,12 +84,16 @@ package struct RunOptions: ParsableArguments {
     /// `--now` and `--max-duration` are none: such a run looks at everything that the job names,
     /// and another one continues where it stopped.
     package var filtersInWords: [String] {
-        var words: [String] = []
-        if let only { words.append("only \(only)") }
-        if let idsFile { words.append("ids-file \(idsFile)") }
-        if let limit { words.append("limit \(limit)") }
-        if let shard { words.append("shard \(shard.text)") }
-        return words
+        filters.map { "\($0.name) \($0.value)" }
+    }
+
+    /// The given options that leave rows or findings out.
+    private var filters: [(name: String, value: String)] {
+        let all = [
+            ("only", only), ("ids-file", idsFile), ("limit", limit.map(String.init)),
+            ("shard", shard?.text),
+        ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
     }
 }
 

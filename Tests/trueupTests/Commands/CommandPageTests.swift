@@ -53,8 +53,8 @@ import Testing
         throws
     {
         #expect(
-            Set(CommandExamples.all.keys) == Set(commands.map { $0._commandName }))
-        for (name, lines) in CommandExamples.all {
+            Set(TrueUp.examples.keys) == Set(commands.map { $0._commandName }))
+        for (name, lines) in TrueUp.examples {
             #expect(lines.count >= 2, "\(name)")
             for line in lines {
                 let typed = line.prefix { $0 != ">" }
