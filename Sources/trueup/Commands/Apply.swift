@@ -173,16 +173,18 @@ enum CompanyLedgerLook: Hashable, Sendable {
     case notLookedAt(String)
 
     /// - Parameters:
-    ///   - company: What the settings say of the table; without one there is nothing to look at.
+    ///   - settings: Say where the table is; without one there is nothing to look at.
     ///   - books: The database, with its own ledger.
-    ///   - path: Where that is.
     /// - Returns: `nil` without a table of the company's own.
     static func look(
-        at company: CompanySettings, beside books: SQLiteStore, at path: String
+        _ settings: Settings, beside books: SQLiteStore
     ) async -> CompanyLedgerLook? {
-        guard company.table != nil else { return nil }
+        guard settings.company.table != nil else { return nil }
         do throws(StoreError) {
-            guard let link = try CompanyConnection.link(company, booksAt: path) else { return nil }
+            guard
+                let link = try CompanyConnection.link(
+                    settings.company, booksAt: settings.databasePath)
+            else { return nil }
             return try await books.gap(inLedgerOf: link).map(Self.lacksEntries)
                 ?? .agrees(table: link.mapping.table.description)
         } catch {

@@ -69,8 +69,8 @@ struct Erase: Verb {
         let standing = found.reportedBy.filter {
             ReportFolder.isPublished($0, in: settings.reportDirectory)
         }
-        if common.json {
-            let members: [String: CanonicalJSON] = [
+        try common.show(
+            .object([
                 "customer_id": .string(customer),
                 "erased_before": .count(found.erased - (erasedNow ?? 0)),
                 "erased_now": .count(erasedNow ?? 0),
@@ -78,12 +78,7 @@ struct Erase: Verb {
                 "kept": .count(found.kept),
                 "runs": .strings(standing),
                 "subscriptions": .strings(found.subscriptions.map(\.originalTransactionID)),
-            ]
-            try invocation.show(json: .object(members))
-        } else {
-            try invocation.show(
-                lines: lines(of: found, standing, erasedNow: erasedNow, settings))
-        }
+            ]), lines(of: found, standing, erasedNow: erasedNow, settings), in: invocation)
         return found.subscriptions.isEmpty ? .empty : .ok
     }
 

@@ -41,8 +41,7 @@ struct Estimate: Verb {
         let job = try JobSettings.load(job, beside: settings)
         let now = try invocation.clock(startingAt: now, settings: settings)()
         let store = try Books(settings).openToRead(at: invocation.now())
-        let ledger = await CompanyLedgerLook.look(
-            at: settings.company, beside: store, at: settings.databasePath)
+        let ledger = await CompanyLedgerLook.look(settings, beside: store)
         // What no run would begin with is not worth a forecast.
         if case .lacksEntries(let problem) = ledger { throw StoreError.schema(problem) }
         let forecast = try await RunForecast(

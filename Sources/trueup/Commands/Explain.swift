@@ -52,33 +52,29 @@ struct Explain: Verb {
                 "subscriptions": .array(explanations.map { $0.json(at: now) }),
             ]),
             Array(
-                explanations.map { ExplainReport(explanation: $0, now: now).lines }
+                explanations.map { $0.lines(at: now) }
                     .joined(separator: [""])), in: invocation)
         return .ok
     }
 }
 
 /// The output of `explain` about one subscription, for people.
-private struct ExplainReport {
-    let explanation: SubscriptionExplanation
-    let now: Timestamp
-
-    var lines: [String] {
-        let key = explanation.key
+extension SubscriptionExplanation {
+    func lines(at now: Timestamp) -> [String] {
         var lines = [
             "Subscription \(PlainText.of(key.originalTransactionID)) of "
                 + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
-            "", "Stored row" + (row.isEmpty ? ": none" : ""),
+            "", "Stored row" + (rowTable.isEmpty ? ": none" : ""),
         ]
-        lines += TerminalLines.table(row) + [""]
+        lines += TerminalLines.table(rowTable) + [""]
         lines += TerminalLines.table(
             [
-                ["last check", check], ["pending check", agenda],
-                explanation.absence.map { ["not found", absence($0)] },
-                explanation.nextQuestion(at: now).map { ["next check", $0.sentence] },
+                ["last check", checkText], ["pending check", pendingText],
+                absence.map { ["not found", text($0)] },
+                nextQuestion(at: now).map { ["next check", $0.sentence] },
             ].compactMap(\.self))
-        lines += ["", "Findings" + (explanation.findings.isEmpty ? ": none" : "")]
-        lines += findings
+        lines += ["", "Findings" + (findings.isEmpty ? ": none" : "")]
+        lines += findingLines
         let timeLine = timeLine
         lines += ["", "Time line" + (timeLine.isEmpty ? ": nothing" : "")]
         lines += TerminalLines.table(timeLine)
@@ -87,16 +83,16 @@ private struct ExplainReport {
 
     // MARK: As it stands
 
-    private var row: [[String]] {
-        guard let row = explanation.row else { return [] }
+    private var rowTable: [[String]] {
+        guard let row else { return [] }
         return SubscriptionField.allCases.compactMap { field in
             let value = row.value(of: field)
             return value.isEmpty ? nil : [field.rawValue, PlainText.of(value.plainText)]
         }
     }
 
-    private var check: String {
-        guard let record = explanation.check else {
+    private var checkText: String {
+        guard let record = check else {
             return "none: no run that writes has checked it, so the next one with the step walk "
                 + "does"
         }
@@ -107,31 +103,31 @@ private struct ExplainReport {
             + (record.check.signedDate.map { "Apple signed its statement at \($0.rfc3339)" }
                 ?? "without a signed statement of Apple's")
             + "; " + clock
-            + (explanation.wasWrittenSince
+            + (wasWrittenSince
                 ? "; the row was written to since, so the next run with the step walk checks it"
                 : "")
     }
 
-    private var agenda: String {
-        guard let pending = explanation.pending else { return "nothing is pending" }
+    private var pendingText: String {
+        guard let pending else { return "nothing is pending" }
         return "\(pending.reason.rawValue) since \(pending.since.rfc3339)"
             + (pending.restsOn.map { ", by a notification signed at \($0.rfc3339)" } ?? "")
             + ", \(pending.attempts.counted("attempt"))"
     }
 
-    private func absence(_ record: AbsenceRecord) -> String {
+    private func text(_ record: AbsenceRecord) -> String {
         "by Apple on \(record.distinctDays.counted("day")), from \(record.firstDay) to "
             + record.lastDay
     }
 
-    private var findings: [String] {
-        explanation.findings.flatMap { known -> [String] in
+    private var findingLines: [String] {
+        findings.flatMap { known -> [String] in
             var lines = [
                 "  \(known.kind) (\(known.severity)): \(known.stateName), first seen "
                     + "\(known.firstSeen.rfc3339), last \(known.lastSeen.rfc3339), "
                     + known.findingID
             ]
-            guard let finding = explanation.lastReported[known.findingID] else {
+            guard let finding = lastReported[known.findingID] else {
                 return lines + ["    the values are no longer stored"]
             }
             lines.append(
@@ -171,18 +167,18 @@ extension SubscriptionRun.Look {
 
 /// The history of one subscription, from all sides in the order of time: what Apple signed and
 /// tried to deliver, what was received, what runs did, found and wrote.
-extension ExplainReport {
+extension SubscriptionExplanation {
     private typealias Event = (at: Timestamp?, what: String, text: String)
 
     private var timeLine: [[String]] {
         // Of the same moment: first what was the reason for the other.
         var events = statements
-        events += explanation.notifications.flatMap(Self.events)
-        events += explanation.nights.map(Self.event)
-        events += explanation.findings.flatMap {
-            Self.events($0, explanation.lastReported[$0.findingID])
+        events += notifications.flatMap(Self.events)
+        events += nights.map(Self.event)
+        events += findings.flatMap {
+            Self.events($0, lastReported[$0.findingID])
         }
-        events += explanation.corrections.map(Self.event)
+        events += corrections.map(Self.event)
         let inOrder = events.enumerated().sorted { left, right in
             let (first, second) = (left.element.at, right.element.at)
             guard let first, let second, first != second else {
@@ -197,8 +193,8 @@ extension ExplainReport {
 
     /// When Apple signed what the row and the last check rest on.
     private var statements: [Event] {
-        let row = explanation.row?.signedDate
-        let check = explanation.check?.check.signedDate
+        let row = row?.signedDate
+        let check = check?.check.signedDate
         var events: [Event] = []
         if let row {
             let both = row == check ? " and the last check rest" : " rests"

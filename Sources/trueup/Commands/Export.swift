@@ -211,13 +211,11 @@ extension Export {
         of table: TransactionTable?, in store: SQLiteStore, _ settings: Settings,
         _ output: RowOutput, _ invocation: Invocation
     ) throws {
-        let file = cursor.map {
-            ExportCursorFile(path: $0, table: table?.rawValue ?? "subscriptions")
-        }
+        let name = table?.rawValue ?? "subscriptions"
         var start = ExportStart.allRows
         if let changedSince {
             start = .run(try RunName(changedSince).number(settings, in: store, invocation))
-        } else if let known = try file?.read() {
+        } else if let cursor, let known = try ExportCursorFile.read(cursor, of: name) {
             start = .cursor(known)
         }
         let end: ExportEnd
@@ -242,7 +240,11 @@ extension Export {
                 "The ledger does not have the entry at which the last export with \(cursor ?? "") ended: "
                     + "trueup's database was restored, or is another one. All rows were printed.")
         }
-        try file?.write(end.cursor)
+        guard let cursor else { return }
+        try ExportCursorFile(
+            table: name, database: end.cursor.database, entry: end.cursor.entry,
+            hash: end.cursor.hash
+        ).write(to: cursor)
     }
 
     private static func values(of change: LastChange?) -> [FieldValue] {
@@ -255,23 +257,21 @@ extension Export {
 }
 
 /// The file of a reader that keeps how far its exports of changes came.
-private struct ExportCursorFile {
-    let path: String
-    let table: String
+private struct ExportCursorFile: Codable {
+    var table: String
+    var database: String
+    var entry: Int64
+    var hash: String
 
-    private struct Content: Codable {
-        var table: String
-        var database: String
-        var entry: Int64
-        var hash: String
-    }
-
+    /// - Parameters:
+    ///   - path: Where the file is.
+    ///   - table: The name of the table that is exported.
     /// - Returns: `nil` where there is no file yet.
-    /// - Throws: 65 where it is not one that an export wrote.
-    func read() throws -> ExportCursor? {
+    /// - Throws: 65 where it is not one that an export of the table wrote.
+    static func read(_ path: String, of table: String) throws -> ExportCursor? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let data = FileManager.default.contents(atPath: path),
-            let content = try? JSONDecoder().decode(Content.self, from: data)
+            let content = try? JSONDecoder().decode(Self.self, from: data)
         else {
             throw CommandFailure(
                 .data,
@@ -290,12 +290,9 @@ private struct ExportCursorFile {
     }
 
     /// - Throws: 74 where it cannot be written: the next export prints the same rows again.
-    func write(_ cursor: ExportCursor) throws {
-        let content = Content(
-            table: table, database: cursor.database, entry: cursor.entry, hash: cursor.hash)
+    func write(to path: String) throws {
         do {
-            try JSONEncoder().encode(content).write(
-                to: URL(filePath: path), options: .atomic)
+            try JSONEncoder().encode(self).write(to: URL(filePath: path), options: .atomic)
         } catch {
             throw CommandFailure(
                 .output,

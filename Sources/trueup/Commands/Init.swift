@@ -42,19 +42,19 @@ struct Init: Verb {
         let directory = SettingsPath.directory(of: file)
         guard !dry.dryRun else { return try showDryRun(settingsFile: file, in: invocation) }
         var parts = Parts()
-        let isNew = try StarterFile.write(SettingsTemplate.text, to: file)
+        let isNew = try Self.write(SettingsTemplate.text, to: file)
         parts.add(file, isNew: isNew)
         let settings = try Settings.load(flag: file, environment: invocation.environment)
         let database = settings.databasePath
         parts.add(database, isNew: !FileManager.default.fileExists(atPath: database))
-        try StarterFile.createFolder(of: database)
+        try Self.createFolder(of: database)
         try createDatabase(settings, invocation, &parts)
         // After the database, as jobs of a deployment may be where no user may write, and a run
         // needs only the job that it is of.
         for job in JobTemplates.all {
             let path = SettingsPath.resolve("jobs/" + job.name, from: directory)
             do throws(CommandFailure) {
-                parts.add(path, isNew: try StarterFile.write(job.text, to: path))
+                parts.add(path, isNew: try Self.write(job.text, to: path))
             } catch {
                 if isNew { throw error }
                 parts.missing.append((path, error.description))
@@ -79,7 +79,7 @@ struct Init: Verb {
         for path in [file, database] + jobs {
             let isNew = !FileManager.default.fileExists(atPath: path)
             parts.add(path, isNew: isNew)
-            if isNew { try StarterFile.requireWritableFolder(of: path) }
+            if isNew { try Self.requireWritableFolder(of: path) }
         }
         try show(parts, settingsFile: "", in: invocation)
         return .ok
@@ -216,9 +216,9 @@ extension Init {
 }
 
 /// Writes files that people edit afterwards; never over one that exists.
-enum StarterFile {
+extension Init {
     /// Writes a file that does not exist yet; `false` when it does.
-    static func write(_ text: String, to path: String) throws(CommandFailure) -> Bool {
+    private static func write(_ text: String, to path: String) throws(CommandFailure) -> Bool {
         try createFolder(of: path)
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -244,7 +244,7 @@ enum StarterFile {
     }
 
     /// Makes the folder of a file, and those above it, where they are missing.
-    static func createFolder(of path: String) throws(CommandFailure) {
+    private static func createFolder(of path: String) throws(CommandFailure) {
         let folder = SettingsPath.directory(of: path)
         do {
             try FileManager.default.createDirectory(
@@ -257,7 +257,7 @@ enum StarterFile {
     }
 
     /// Throws where the nearest folder above a file that is there may not be written.
-    static func requireWritableFolder(of path: String) throws(CommandFailure) {
+    private static func requireWritableFolder(of path: String) throws(CommandFailure) {
         var folder = SettingsPath.directory(of: path)
         while !FileManager.default.fileExists(atPath: folder), folder.count > 1 {
             folder = SettingsPath.directory(of: folder)

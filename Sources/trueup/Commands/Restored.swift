@@ -55,8 +55,14 @@ struct Restored: Verb {
             reason: reason, by: holder, at: invocation.now())
         {
             _ = consume lock
-            try showAdoption(insteadOf: former, by: settings.databasePath, in: invocation)
-            return .ok
+            // The ledger next to the company's table is that of these books now.
+            let books = settings.databasePath
+            return try show(
+                ["books": .string(books), "former_books": .string(former)],
+                [
+                    "Declared: the ledger next to your table belongs to \(books) from now on, no "
+                        + "longer to \(former). The next run imports its entries."
+                ], in: invocation)
         }
         // Where its ledger continues behind these books, they were put back: nothing is lost there.
         if try await !store.isContinuedByCompany(),
@@ -64,8 +70,14 @@ struct Restored: Verb {
                 reason: reason, by: holder, at: invocation.now())
         {
             _ = consume lock
-            try showLoss(ofTable: lost, in: invocation)
-            return .ok
+            // The books have these entries, and the company's table lost them.
+            return try show(
+                ["lost": .array([Self.json(lost)])],
+                [
+                    "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
+                        + "\(lost.upperBound). trueup's database keeps them. The next run checks "
+                        + "every row."
+                ], in: invocation)
         }
         let reports = ShownEntries(directory: settings.reportDirectory)
         if let range = try await store.adoptCompanyEntries(
@@ -80,22 +92,25 @@ struct Restored: Verb {
             try claim.bind(books)
             _ = consume claim
             _ = consume lock
-            try showAdoptedEntries(of: range, in: invocation)
-            return .ok
+            // The ledger next to the company's table had these entries, so that nothing is lost.
+            return try show(
+                ["taken_over": Self.json(range)],
+                [
+                    "Nothing had to be declared: trueup's database was restored to an earlier state. "
+                        + "Entries \(range.lowerBound) to \(range.upperBound) were imported from the "
+                        + "ledger next to your table, and from reports where that ledger lacks them."
+                ], in: invocation)
         }
         let restoration = Restoration(
             settings: settings, reason: reason, holder: holder, invocation: invocation)
         let (lost, report) = try await restoration.declare(in: store)
         _ = consume lock
-        try common.show(
-            .object([
-                "lost": Self.json(lost), "reason": .string(reason), "report": .string(report),
-            ]),
+        return try show(
+            ["lost": Self.json(lost), "report": .string(report)],
             lost.map(\.sentence) + [
                 "The restore is declared. \"trueup verify\" shows it as a declared break from now on. "
                     + "Report: \(report)"
             ], in: invocation)
-        return .ok
     }
 
     /// Says what would be declared; nothing is written.
@@ -103,8 +118,7 @@ struct Restored: Verb {
         _ settings: Settings, _ holder: String, in invocation: Invocation
     ) async throws -> ExitStatus {
         let store = try Books(settings).openToRead(at: invocation.now())
-        let ledger = await CompanyLedgerLook.look(
-            at: settings.company, beside: store, at: settings.databasePath)
+        let ledger = await CompanyLedgerLook.look(settings, beside: store)
         if case .lacksEntries = ledger, let ledger {
             return try dry.show(
                 .object(["company_ledger": ledger.json]),
@@ -135,45 +149,15 @@ struct Restored: Verb {
         .object(["from": .integer(entries.lowerBound), "to": .integer(entries.upperBound)])
     }
 
-    /// The ledger next to the company's table is that of these books now.
-    private func showAdoption(
-        insteadOf former: String, by books: String, in invocation: Invocation
-    ) throws {
+    /// Shows what was declared; without members of its own, nothing is lost and there is no report.
+    private func show(
+        _ members: [String: CanonicalJSON], _ lines: [String], in invocation: Invocation
+    ) throws -> ExitStatus {
+        let usual: [String: CanonicalJSON] = [
+            "lost": .array([]), "reason": .string(reason), "report": .null,
+        ]
         try common.show(
-            .object([
-                "lost": .array([]), "books": .string(books), "former_books": .string(former),
-                "reason": .string(reason), "report": .null,
-            ]),
-            [
-                "Declared: the ledger next to your table belongs to \(books) from now on, no longer "
-                    + "to \(former). The next run imports its entries."
-            ], in: invocation)
-    }
-
-    /// The ledger next to the company's table had these entries, so that nothing is lost.
-    private func showAdoptedEntries(of range: ClosedRange<Int64>, in invocation: Invocation) throws
-    {
-        try common.show(
-            .object([
-                "lost": .array([]), "taken_over": Self.json(range), "reason": .string(reason),
-                "report": .null,
-            ]),
-            [
-                "Nothing had to be declared: trueup's database was restored to an earlier state. "
-                    + "Entries \(range.lowerBound) to \(range.upperBound) were imported from the "
-                    + "ledger next to your table, and from reports where that ledger lacks them."
-            ], in: invocation)
-    }
-
-    /// The books have these entries, and the company's table lost them.
-    private func showLoss(ofTable lost: ClosedRange<Int64>, in invocation: Invocation) throws {
-        try common.show(
-            .object([
-                "lost": .array([Self.json(lost)]), "reason": .string(reason), "report": .null,
-            ]),
-            [
-                "Declared: your table lost the corrections of entries \(lost.lowerBound) to "
-                    + "\(lost.upperBound). trueup's database keeps them. The next run checks every row."
-            ], in: invocation)
+            .object(members.merging(usual) { own, _ in own }), lines, in: invocation)
+        return .ok
     }
 }

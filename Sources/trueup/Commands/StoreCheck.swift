@@ -48,22 +48,18 @@ struct StoreCheck: Verb {
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         let command = try command(in: invocation)
         let (findings, holds) = try await onBackgroundThread { try Self.findings(on: command) }
-        guard !common.json else {
-            try invocation.show(
-                json: CanonicalJSON.object([
-                    "holds": .boolean(holds), "program": .string(command.url),
-                    "promises": .array(findings.map(Self.json)),
-                ]))
-            return holds ? .ok : .data
-        }
-        for finding in findings where !common.quiet || finding.outcome == .broken {
-            try invocation.show(Self.line(of: finding))
-        }
         let broken = findings.count { $0.outcome == .broken }
-        try invocation.show(
+        let verdict =
             holds
-                ? "The program keeps every promise that was tried."
-                : "The program breaks \(broken) of the \(findings.count) promises that were tried.")
+            ? "The program keeps every promise that was tried."
+            : "The program breaks \(broken) of the \(findings.count) promises that were tried."
+        try common.show(
+            .object([
+                "holds": .boolean(holds), "program": .string(command.url),
+                "promises": .array(findings.map(Self.json)),
+            ]),
+            findings.filter { !common.quiet || $0.outcome == .broken }.map(Self.line) + [verdict],
+            in: invocation)
         return holds ? .ok : .data
     }
 

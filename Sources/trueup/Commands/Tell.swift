@@ -101,22 +101,15 @@ struct Tell: Verb {
     private func show(
         _ summary: DeliverySummary, retried: Int, in invocation: Invocation
     ) throws {
-        guard common.json else {
-            // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a
-            // line.
-            if let sentence = summary.sentence ?? (common.quiet ? nil : "No event is due.") {
-                try invocation.show(sentence)
-            }
-            return
-        }
-        try invocation.show(
-            json: CanonicalJSON.object([
-                "told": .count(summary.delivered),
-                "failed": .count(summary.failed),
-                "gave_up": .count(summary.gaveUp),
-                "retried": .count(retried),
+        // A scheduler calls this every five minutes: with --quiet, nothing to do is not worth a line.
+        let sentence = summary.sentence ?? (common.quiet ? nil : "No event is due.")
+        guard common.json || sentence != nil else { return }
+        try common.show(
+            .object([
+                "told": .count(summary.delivered), "failed": .count(summary.failed),
+                "gave_up": .count(summary.gaveUp), "retried": .count(retried),
                 "outbox": summary.totals.json,
-            ]))
+            ]), [sentence].compactMap(\.self), in: invocation)
     }
 }
 

@@ -86,11 +86,14 @@ struct Undo: Verb {
     private func show(
         _ runID: String, _ settings: Settings, in invocation: Invocation
     ) throws -> ExitStatus {
-        let listing = UndoListing(
-            runID: runID, execution: common.command("undo", runID, "--execute"),
-            isJSON: common.json, in: invocation)
-        let counts = try preview(runID, settings, invocation, listing.add)
-        try listing.end(counts)
+        var isFirst = true
+        let counts = try preview(runID, settings, invocation) { item in
+            // A run that does not exist gets no heading.
+            if isFirst { try showHeading(runID, in: invocation) }
+            try show(item, isFirst: isFirst, in: invocation)
+            isFirst = false
+        }
+        try showEnd(runID, counts, isEmpty: isFirst, in: invocation)
         return counts.conflicts > 0 ? .stale : .ok
     }
 
@@ -115,24 +118,9 @@ struct Undo: Verb {
 /// The changes that reverting a run would make, as lines for people or as one JSON document.
 ///
 /// Written as it is read, so that a run of a million corrections takes no memory.
-final class UndoListing {
-    private let runID: String
-    /// The command that reverts it, whole.
-    private let execution: String
-    private let isJSON: Bool
-    private let invocation: Invocation
-    private var isFirst = true
-
-    init(runID: String, execution: String, isJSON: Bool, in invocation: Invocation) {
-        self.runID = runID
-        self.execution = execution
-        self.isJSON = isJSON
-        self.invocation = invocation
-    }
-
-    /// Written with the first item: a run that does not exist gets no heading.
-    private func begin() throws {
-        guard isJSON else {
+extension Undo {
+    private func showHeading(_ runID: String, in invocation: Invocation) throws {
+        guard common.json else {
             return try invocation.show(
                 lines: [
                     "Undo of run \(runID), newest first. Nothing is changed yet.", "",
@@ -142,10 +130,8 @@ final class UndoListing {
         try invocation.output.write(Array("{\"corrections\":[".utf8))
     }
 
-    func add(_ item: UndoItem) throws {
-        if isFirst { try begin() }
-        defer { isFirst = false }
-        guard isJSON else {
+    private func show(_ item: UndoItem, isFirst: Bool, in invocation: Invocation) throws {
+        guard common.json else {
             for line in lines(of: item) { try invocation.show(line) }
             return
         }
@@ -153,20 +139,25 @@ final class UndoListing {
         try invocation.output.write(Array(PlainText.ofJSON(text).utf8))
     }
 
-    func end(_ counts: UndoCounts) throws {
-        if isFirst {
+    private func showEnd(
+        _ runID: String, _ counts: UndoCounts, isEmpty: Bool, in invocation: Invocation
+    ) throws {
+        if isEmpty {
             // A table without lines would have to be understood.
-            guard isJSON else {
+            guard common.json else {
                 return try invocation.show("Nothing to revert: run \(runID) corrected no row.")
             }
-            try begin()
+            try showHeading(runID, in: invocation)
         }
-        guard isJSON else {
+        guard common.json else {
             try invocation.show("")
             try invocation.show(
                 "\(counts.ready) corrections can be reverted, \(counts.done) were reverted before, "
                     + "\(counts.conflicts) cannot be reverted.")
-            if counts.ready > 0 { try invocation.show("To revert them: " + execution) }
+            if counts.ready > 0 {
+                try invocation.show(
+                    "To revert them: " + common.command("undo", runID, "--execute"))
+            }
             return
         }
         let rest = CanonicalJSON.object([

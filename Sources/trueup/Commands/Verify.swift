@@ -92,8 +92,7 @@ struct Verify: Verb {
         }
         terminal.clear()
         if let settings, let books {
-            report.companyLedger = await CompanyLedgerLook.look(
-                at: settings.company, beside: books, at: settings.databasePath)
+            report.companyLedger = await CompanyLedgerLook.look(settings, beside: books)
         }
         if common.json {
             try invocation.show(json: report.json(of: result))

@@ -89,17 +89,12 @@ extension Inspection {
         case .answer(let answer):
             return Self.object(Self.members(of: answer))
         case .lines(let lines):
-            var members = Self.head(
-                judgement, kind: lines.first?.answer.kind?.rawValue, payload: nil)
-            members.append(
-                (
-                    "lines",
-                    Self.array(
-                        lines.map { number, answer in
-                            Self.object([("line", String(number))] + Self.members(of: answer))
-                        })
-                ))
-            return Self.object(members)
+            let objects = lines.map { number, answer in
+                Self.object([("line", String(number))] + Self.members(of: answer))
+            }
+            return Self.object(
+                Self.head(judgement, kind: lines.first?.answer.kind?.rawValue, payload: nil)
+                    + [("lines", Self.array(objects))])
         }
     }
 
@@ -122,11 +117,10 @@ extension Inspection {
                 answer.parts.enumerated().map { ($1.path, $0) }
             ) { first, _ in first }
             // This part is not signed; the JWS in it are in `layers`.
-            members.append(
-                (
-                    "unsigned",
-                    document.root.compact { path, _ in places[path].map { "{\"layer\":\($0)}" } }
-                ))
+            let unsigned = document.root.compact { path, _ in
+                places[path].map { "{\"layer\":\($0)}" }
+            }
+            members.append(("unsigned", unsigned))
         }
         members.append(("layers", array(answer.parts.map(layer))))
         return members
@@ -138,26 +132,21 @@ extension Inspection {
     }
 
     private static func members(of payload: InspectedPayload, judgement: Judgement) -> Members {
-        var members = head(judgement, kind: payload.kind?.rawValue, payload: payload.payload)
-        members += [
+        let unknowns = payload.unknowns.map {
+            object([("field", json($0.field)), ("value", json($0.value))])
+        }
+        return head(judgement, kind: payload.kind?.rawValue, payload: payload.payload) + [
             ("sha256", json(payload.digest.isEmpty ? nil : payload.digest)),
             ("signed_date", CanonicalJSON.time(payload.signedDate).rendered),
             ("judged_at", CanonicalJSON.time(payload.judgedAt).rendered),
             ("expected", payload.expected.map(self.expected) ?? "null"),
             ("not_compared", array(payload.notCompared.map { json($0) })),
-            (
-                "unknown",
-                array(
-                    payload.unknowns.map {
-                        object([("field", json($0.field)), ("value", json($0.value))])
-                    })
-            ),
+            ("unknown", array(unknowns)),
             ("not_signed", array(payload.unsignedParts.map { json($0) })),
             ("certificates", array(payload.certificates.map(certificate))),
             ("trusted_root", payload.anchor.map(certificate) ?? "null"),
             ("layers", array(payload.inner.map(layer))),
         ]
-        return members
     }
 
     private static func expected(_ expected: ExpectedIdentity) -> String {

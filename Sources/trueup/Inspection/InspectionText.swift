@@ -23,10 +23,11 @@ final class InspectionText {
         case .payload(let payload, let isAlone):
             lines += self.payload(payload)
             if isAlone, payload.overall != payload.judgement {
-                lines.append("")
-                lines.append(
+                lines += [
+                    "",
                     "The verdict is on the \(payload.kind?.rawValue ?? "payload") alone; what is "
-                        + "signed inside it does not all hold.")
+                        + "signed inside it does not all hold.",
+                ]
             }
         case .answer(let answer):
             lines += self.answer(answer)
@@ -55,10 +56,7 @@ final class InspectionText {
         if line == nil {
             lines.append("  Values outside the signed parts are not signed.")
         }
-        let layers = Dictionary(
-            answer.parts.map { ($0.path, $0) }
-        ) { first, _ in first }
-        let page = InspectedPage(text: self, layers: layers)
+        let page = InspectedPage(text: self, layers: answer.parts)
         lines += page.lines(of: document.root, at: "").map { "  " + $0 }
         return lines
     }
@@ -100,12 +98,8 @@ final class InspectionText {
         }
         if let moment = payload.judgedAt {
             let isAtSigning = moment == payload.signedDate
-            rows.append(
-                (
-                    "signed",
-                    (payload.signedDate?.rfc3339 ?? "not stated")
-                        + (isAtSigning ? ", when the chain was valid" : "")
-                ))
+            let signed = payload.signedDate?.rfc3339 ?? "not stated"
+            rows.append(("signed", signed + (isAtSigning ? ", when the chain was valid" : "")))
             if !isAtSigning { rows.append(("checked at", moment.rfc3339)) }
         }
         if !payload.digest.isEmpty { rows.append(("sha-256", payload.digest)) }
@@ -144,18 +138,9 @@ final class InspectionText {
         let first = Timestamp(unixMilliseconds: facts.notBefore).utcDay
         let last = Timestamp(unixMilliseconds: facts.notAfter).utcDay
         let fingerprint = isVerbose ? facts.fingerprint : facts.fingerprint.prefix(16) + "…"
-        return [
-            (
-                name,
-                PlainText.of(isVerbose ? facts.subject : facts.name)
-                    + (isTrusted ? " (trusted)" : "")
-            ),
-            (
-                "",
-                dimmed(
-                    "\(first) to \(last), serial \(facts.serialNumber), sha-256 \(fingerprint)")
-            ),
-        ]
+        let subject = PlainText.of(isVerbose ? facts.subject : facts.name)
+        let details = "\(first) to \(last), serial \(facts.serialNumber), sha-256 \(fingerprint)"
+        return [(name, subject + (isTrusted ? " (trusted)" : "")), ("", dimmed(details))]
     }
 
     // MARK: Ink
@@ -250,18 +235,14 @@ struct InspectedPage {
     private var currency: String?
 
     /// The page of an unsigned text.
-    init(text: InspectionText, layers: [String: InspectedPayload]) {
+    init(text: InspectionText, layers: [InspectedPayload]) {
         self.text = text
-        self.layers = layers
+        self.layers = Dictionary(layers.map { ($0.path, $0) }) { first, _ in first }
     }
 
     /// The page of a payload.
     init(text: InspectionText, of payload: InspectedPayload, _ document: JSONDocument) {
-        self.init(
-            text: text,
-            layers: Dictionary(
-                payload.inner.map { ($0.path, $0) }
-            ) { first, _ in first })
+        self.init(text: text, layers: payload.inner)
         let prefix = (payload.kind?.modelName ?? "") + "."
         for unknown in payload.unknowns where unknown.field.hasPrefix(prefix) {
             unknowns[String(unknown.field.dropFirst(prefix.count))] = unknown
