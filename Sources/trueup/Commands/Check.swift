@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 package import ArgumentParser
+import ReconciliationRun
 import SubscriptionStore
 package import Subscriptions
 
@@ -63,6 +64,60 @@ package struct Run: Verb {
     package func perform(in invocation: Invocation) async throws -> ExitStatus {
         try await PreparedRun(options, guards: guards, forcing: nil, common: common, in: invocation)
             .perform(options.dry, common, in: invocation)
+    }
+}
+
+extension PreparedRun {
+    /// Performs a `run` or `check`, or with `--dry-run` its forecast.
+    func perform(
+        _ dry: DryRunOption, _ common: CommonOptions, in invocation: Invocation
+    ) async throws -> ExitStatus {
+        guard !dry.dryRun else { return try await showForecast(common, in: invocation) }
+        return try await RunSession(run: self, common: common, invocation: invocation).perform()
+    }
+
+    /// Shows the forecast, without a call to Apple.
+    ///
+    /// Only Apple's answers say what differs, so this is the forecast of `estimate`, after everything
+    /// that the run itself refuses was checked: settings, job, key, roots and the file of ids.
+    private func showForecast(
+        _ common: CommonOptions, in invocation: Invocation
+    ) async throws -> ExitStatus {
+        for app in askedApps {
+            _ = try AppConnection.key(of: app, environment: invocation.environment)
+        }
+        let store = try Books(settings).openToRead(at: invocation.now())
+        let words = "\(header.job) (mode \(job.mode.rawValue))"
+        let writes =
+            job.mode == .apply
+            ? "It would correct rows. \"trueup check\" makes the plan of that without writing a row."
+            : "It would write no subscription row."
+        var members: [String: CanonicalJSON] = [
+            "dry_run": .boolean(true), "forecast": .null, "job": .string(header.job),
+            "mode": .string(job.mode.rawValue), "scope": .strings(header.filters),
+        ]
+        guard let forecastedJob else {
+            let filters = header.filters.joined(separator: ", ")
+            try common.show(
+                .object(members),
+                [
+                    "Dry run of \(words), only \(filters): a partial run is not forecast. \(writes) "
+                        + "Apple was not asked, and nothing was written."
+                ], in: invocation)
+            return .ok
+        }
+        let forecast = try await RunForecast(
+            of: forecastedJob, settings: settings, apps: job.filters.apps, at: header.started,
+            in: store)
+        let report = EstimateReport(
+            job: forecastedJob, forecast: forecast, copy: try settings.company.copy(in: store))
+        members["forecast"] = report.json
+        members["scope"] = .array([])
+        try common.show(
+            .object(members),
+            ["Dry run of \(words). \(writes) Apple was not asked, and nothing was written.", ""]
+                + report.lines, in: invocation)
+        return .ok
     }
 }
 

@@ -1,5 +1,8 @@
 package import ArgumentParser
+import FoundationEssentials
 package import ReconciliationRun
+import Reports
+import SubscriptionStore
 package import Subscriptions
 
 /// The options of `run` and `check` besides the common ones.
@@ -129,6 +132,39 @@ extension ArgumentHelp {
     /// The help of a command's job.
     static let job = ArgumentHelp(
         "The job: jobs/JOB.yaml next to the settings, or a path.", valueName: "job")
+}
+
+/// `--dry-run` of the commands that write.
+struct DryRunOption: ParsableArguments {
+    @Flag(help: "Print what would be done; write nothing.")
+    var dryRun = false
+
+    /// Throws where the command is told to write as well.
+    func refuse(with execute: Bool) throws {
+        try refuse(
+            if: dryRun && execute,
+            "--dry-run and --execute contradict each other; give one of them.")
+    }
+
+    /// Shows what would be done.
+    ///
+    /// - Parameters:
+    ///   - members: For machines.
+    ///   - sentence: For people.
+    ///   - common: Which of them is asked for.
+    ///   - invocation: Where it goes.
+    /// - Returns: Success.
+    /// - Throws: When the stream takes no more.
+    func show(
+        _ members: CanonicalJSON, _ sentence: String, _ common: CommonOptions,
+        in invocation: Invocation
+    ) throws(CommandFailure) -> ExitStatus {
+        var object = ["dry_run": CanonicalJSON.boolean(true)]
+        if case .object(let others) = members { object.merge(others) { $1 } }
+        try common.show(
+            .object(object), ["Dry run: " + sentence + " Nothing was written."], in: invocation)
+        return .ok
+    }
 }
 
 /// The options for the guards of the commands that apply a plan.
@@ -340,4 +376,81 @@ extension RunFilters.Shard {
 
     /// As it is given.
     var text: String { "\(number)/\(count)" }
+}
+
+/// How people name a run: its id, the beginning or the last part of it, its report folder, or
+/// `latest`.
+struct RunName {
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// The id of the run that is meant; an unknown name is left as it is, for the command to
+    /// refuse.
+    ///
+    /// - Throws: 64 where nothing is named, there is no report yet, or more than one run has the
+    ///   name.
+    func whole(_ settings: Settings, in invocation: Invocation) throws -> String {
+        guard text.contains(where: { !$0.isWhitespace }) else {
+            throw CommandFailure(
+                .usage,
+                "the name of the run is empty; give one that \"trueup status\" lists, or latest")
+        }
+        let name = try lastPart(settings)
+        let known = try Books(settings).openToRead(at: invocation.now())
+            .runIDs(named: name)
+        guard known.count <= 1 else {
+            throw CommandFailure(
+                .usage,
+                "\"\(PlainText.of(name))\" may be more than one run: "
+                    + known.joined(separator: ", ") + "; nothing was changed")
+        }
+        return known.first ?? name
+    }
+
+    /// The number of the run, by which changes are dated.
+    ///
+    /// - Throws: 64 also where the run is not kept.
+    func number(
+        _ settings: Settings, in store: SQLiteStore, _ invocation: Invocation
+    ) throws -> Int64 {
+        let runID = try whole(settings, in: invocation)
+        guard let number = try store.number(ofRun: runID) else {
+            throw CommandFailure(
+                .usage,
+                "no run \(PlainText.of(runID)) is kept; \"trueup status\" lists the last ones")
+        }
+        return number
+    }
+
+    /// Returns the record of the run.
+    ///
+    /// - Throws: 64 also where nothing is kept of it any more.
+    func record(
+        _ settings: Settings, in invocation: Invocation
+    ) throws -> (runID: String, record: SQLiteRunRecord) {
+        let runID = try whole(settings, in: invocation)
+        let store = try Books(settings).openToRead(at: invocation.now())
+        do {
+            return (runID, try store.runRecord(ofRun: runID))
+        } catch StoreError.unavailable(let text) {
+            throw CommandFailure(.usage, text)
+        }
+    }
+
+    /// A report folder has the name of its run, and `latest` is a link to the newest.
+    private func lastPart(_ settings: Settings) throws -> String {
+        let name = Self.lastPart(of: text)
+        guard name == ReportFolder.latest else { return name }
+        let link =
+            text.contains("/") ? text : settings.reportDirectory + "/" + ReportFolder.latest
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else {
+            throw CommandFailure(.usage, "\(link): there is no report yet")
+        }
+        return Self.lastPart(of: target)
+    }
+
+    private static func lastPart(of path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? path
+    }
 }
