@@ -162,13 +162,10 @@ struct UntilOption: ExpressibleByArgument, Hashable, Sendable {
     let end: Timestamp
 
     init?(argument: String) {
+        let endOfDay = Timestamp(rfc3339: argument + "T00:00:00Z")?
+            .adding(milliseconds: Milliseconds.perDay)
+        guard let end = endOfDay ?? Timestamp(rfc3339: argument) else { return nil }
         text = argument
-        if let day = Timestamp(rfc3339: argument + "T00:00:00Z") {
-            end = day.adding(milliseconds: Milliseconds.perDay)
-        } else if let time = Timestamp(rfc3339: argument) {
-            end = time
-        } else {
-            return nil
-        }
+        self.end = end
     }
 }

@@ -196,23 +196,22 @@ enum CompanyLedgerLook: Hashable, Sendable {
         if case .lacksEntries = self { .config } else { .ok }
     }
 
-    var text: String {
-        switch self {
-        case .agrees(let table):
-            "The ledger next to your table \(table) has the newest entry of trueup's database."
-        case .lacksEntries(let problem): problem
-        case .notLookedAt(let reason):
-            "The ledger next to your table was not checked: \(reason)"
-        }
-    }
+    var text: String { described.text }
 
     var json: CanonicalJSON {
-        let word =
-            switch self {
-            case .agrees: "agrees"
-            case .lacksEntries: "lacks_entries"
-            case .notLookedAt: "not_looked_at"
-            }
-        return .object(["detail": .string(text), "outcome": .string(word)])
+        .object(["detail": .string(text), "outcome": .string(described.outcome)])
+    }
+
+    private var described: (outcome: String, text: String) {
+        switch self {
+        case .agrees(let table):
+            (
+                "agrees",
+                "The ledger next to your table \(table) has the newest entry of trueup's database."
+            )
+        case .lacksEntries(let problem): ("lacks_entries", problem)
+        case .notLookedAt(let reason):
+            ("not_looked_at", "The ledger next to your table was not checked: \(reason)")
+        }
     }
 }

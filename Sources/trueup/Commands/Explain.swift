@@ -376,30 +376,23 @@ extension SubscriptionRun {
             "run_id": .string(runID), "job": .string(job), "mode": .string(mode),
             "started": .time(started),
             "exit_status": .exitStatus(exitStatus),
-            "narrowing": .strings(filters), "look": .string(look.name),
-            "asked_because": .text(look.because?.rawValue), "reason": .text(look.reason),
+            "narrowing": .strings(filters), "look": .string(look.named.name),
+            "asked_because": .text(look.named.because?.rawValue),
+            "reason": .text(look.named.reason),
         ])
     }
 }
 
 extension SubscriptionRun.Look {
-    fileprivate var name: String {
+    fileprivate var named: (name: String, because: QuestionReason?, reason: String?) {
         switch self {
-        case .asked: "asked"
-        case .judged: "judged"
-        case .undecided: "undecided"
-        case .inFlight: "in_flight"
-        case .carried: "carried"
-        case .notAsked: "not_asked"
-        case .unknown: "unknown"
+        case .asked(let because): ("asked", because, nil)
+        case .judged: ("judged", nil, nil)
+        case .undecided(let reason): ("undecided", nil, reason)
+        case .inFlight: ("in_flight", nil, nil)
+        case .carried: ("carried", nil, nil)
+        case .notAsked: ("not_asked", nil, nil)
+        case .unknown: ("unknown", nil, nil)
         }
-    }
-
-    fileprivate var because: QuestionReason? {
-        if case .asked(let because) = self { because } else { nil }
-    }
-
-    fileprivate var reason: String? {
-        if case .undecided(let reason) = self { reason } else { nil }
     }
 }

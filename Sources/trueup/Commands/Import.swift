@@ -155,21 +155,19 @@ struct Import: Verb {
                 copy: try badRows.map { path throws(CommandFailure) in
                     try BadRowsFile(path: path)
                 }),
-            skipsBadRows: skipBadRows, namesEmptyReceipts: !common.quiet, ofReceipts: receipts,
-            isDryRun: dryRun, terminal: terminal)
+            command: self, invocation: invocation, terminal: terminal)
         if let table = transactionTable {
             var reader = try TransactionFileReader(
                 transactionsAt: file, of: table, apps: apps, mapping: mapping)
             intake.counts = try store.loadTransactions(
                 into: table, columns: reader.columns, dryRun: dryRun,
-                partly: { try intake.takeAll(of: &reader, in: invocation, $0) },
-                progress: progress)
+                partly: { try intake.takeAll(of: &reader, $0) }, progress: progress)
         } else if notifications {
             var reader = try NotificationFileReader(notificationsAt: file, mapping: mapping)
             // A bare id does not name its app; with one configured app it is that one's.
             let only = apps.count == 1 ? apps.first : nil
             intake.counts = try store.loadNotifications(of: only, dryRun: dryRun) { add in
-                try intake.takeAll(of: &reader, in: invocation) { row, _ in try add(row) }
+                try intake.takeAll(of: &reader) { row, _ in try add(row) }
             }
         } else if receipts {
             var reader = try ReceiptFileReader(receiptsAt: file, apps: apps, mapping: mapping)
@@ -179,7 +177,7 @@ struct Import: Verb {
                 { add in
                     while let line = try reader.next() {
                         let given = reader.givenOfRows
-                        try intake.takeReceipt(line, in: invocation) { try add($0, given) }
+                        try intake.takeReceipt(line) { try add($0, given) }
                     }
                     try intake.refuse()
                 }, progress: progress)
@@ -188,8 +186,7 @@ struct Import: Verb {
                 subscriptionsAt: file, apps: apps, mapping: mapping)
             intake.counts = try store.loadSubscriptions(
                 columns: reader.columns, dryRun: dryRun,
-                partly: { try intake.takeAll(of: &reader, in: invocation, $0) },
-                progress: progress)
+                partly: { try intake.takeAll(of: &reader, $0) }, progress: progress)
         }
         try intake.log.finish()
         return intake
@@ -206,17 +203,16 @@ struct Import: Verb {
 /// The lines of a file that is being imported: what is taken, and what is wrong with the others.
 private struct ImportIntake {
     var log: BadLineLog
-    let skipsBadRows: Bool
-    let namesEmptyReceipts: Bool
-    let ofReceipts: Bool
-    let isDryRun: Bool
-    fileprivate let terminal: ProgressLine
+    /// The options that say what is taken and shown.
+    let command: Import
+    let invocation: Invocation
+    let terminal: ProgressLine
     /// Lines that were taken; of receipts, one may hold several subscriptions.
-    fileprivate var lines = 0
+    var lines = 0
     /// Receipts that name no subscription.
-    fileprivate var emptyReceipts = 0
+    var emptyReceipts = 0
     /// Purchases in receipts that are not subscriptions.
-    fileprivate var otherPurchases = 0
+    var otherPurchases = 0
     /// The fate of the rows.
     var counts = LoadCounts()
 
@@ -225,12 +221,12 @@ private struct ImportIntake {
 
     /// Loads a line, or notes what is wrong with it.
     mutating func take<Row: Sendable>(
-        _ line: RowLine<Row>, in invocation: Invocation,
+        _ line: RowLine<Row>,
         otherwise reason: String = "has the same key as an earlier line",
         _ add: (Row) throws -> LineOutcome
     ) throws {
         switch line {
-        case .bad(let bad): try note(bad, in: invocation)
+        case .bad(let bad): try note(bad)
         case .row(let row, let number):
             // Rows that say when Apple signed what they rest on.
             let signed =
@@ -238,7 +234,7 @@ private struct ImportIntake {
             if let signed, signed.isAhead(of: invocation.now()) {
                 let reason =
                     "signed_date \(signed.rfc3339) is in the future; Apple cannot have signed it yet"
-                return try note(BadLine(line: number, reason: reason), in: invocation)
+                return try note(BadLine(line: number, reason: reason))
             }
             switch try add(row) {
             case .accepted, .repeated:
@@ -246,38 +242,36 @@ private struct ImportIntake {
                 if lines % Self.linesAtOnce == 0 {
                     terminal.show(RunProgress(stage: .file, done: lines))
                 }
-            case .duplicateKey: try note(BadLine(line: number, reason: reason), in: invocation)
+            case .duplicateKey: try note(BadLine(line: number, reason: reason))
             }
         }
     }
 
     /// Loads the rows of a file, each with the columns that its line gives.
     mutating func takeAll<Field, Row>(
-        of reader: inout RowFileReader<Field, Row>, in invocation: Invocation,
-        _ add: (Row, UInt64?) throws -> LineOutcome
+        of reader: inout RowFileReader<Field, Row>, _ add: (Row, UInt64?) throws -> LineOutcome
     ) throws {
         while let line = try reader.next() {
             let given = reader.given?.bits
-            try take(line, in: invocation) { try add($0, given) }
+            try take(line) { try add($0, given) }
         }
         try refuse()
     }
 
-    private mutating func note(_ bad: BadLine, in invocation: Invocation) throws {
+    private mutating func note(_ bad: BadLine) throws {
         terminal.clear()
         try log.note(bad, in: invocation)
     }
 
     /// Loads the subscriptions of a receipt; one that names none is said and counted.
     mutating func takeReceipt(
-        _ line: RowLine<ReceiptRows>, in invocation: Invocation,
-        _ add: ([LocalSubscription]) throws -> LineOutcome
+        _ line: RowLine<ReceiptRows>, _ add: ([LocalSubscription]) throws -> LineOutcome
     ) throws {
         if case .row(let receipt, let number) = line {
             otherPurchases += receipt.otherPurchases
             if receipt.rows.isEmpty {
                 emptyReceipts += 1
-                if namesEmptyReceipts, emptyReceipts <= BadLineLog.namedWhenRefusing {
+                if !command.common.quiet, emptyReceipts <= BadLineLog.namedWhenRefusing {
                     let others = receipt.otherPurchases
                     terminal.clear()
                     log.remark(
@@ -288,7 +282,7 @@ private struct ImportIntake {
             }
         }
         try take(
-            line, in: invocation,
+            line,
             otherwise: "names a subscription for another customer_id or app_account_token than an "
                 + "earlier line"
         ) { receipt in try add(receipt.rows) }
@@ -296,7 +290,7 @@ private struct ImportIntake {
 
     /// Refuses the file where it has bad lines, unless these are to be skipped.
     func refuse() throws(CommandFailure) {
-        guard log.count > 0, !skipsBadRows else { return }
+        guard log.count > 0, !command.skipBadRows else { return }
         try log.finish()
         throw log.refusal
     }
@@ -305,25 +299,25 @@ private struct ImportIntake {
 /// The message of an import at its end.
 extension ImportIntake {
     /// The result in one line.
-    fileprivate var text: String {
-        let lines = lines.counted(ofReceipts ? "receipt" : "line")
+    var text: String {
+        let lines = lines.counted(command.receipts ? "receipt" : "line")
         let changes =
             "\(counts.inserted) inserted, \(counts.updated) updated, "
             + "\(counts.unchanged) unchanged, \(counts.skippedAsOlder) skipped as older"
-        guard isDryRun else { return "\(lines) loaded: \(changes)" }
+        guard command.dryRun else { return "\(lines) loaded: \(changes)" }
         return "\(lines) would be loaded: \(changes). Nothing was written"
     }
 
     /// How many bad lines were left out; `nil` for none.
-    fileprivate var leftOut: String? {
+    var leftOut: String? {
         guard log.count > 0 else { return nil }
-        return log.count.counted("bad line") + " \(isDryRun ? "would be " : "")left out"
+        return log.count.counted("bad line") + " \(command.dryRun ? "would be " : "")left out"
     }
 
     /// Further remarks for a person.
-    fileprivate var remarks: [String] {
+    var remarks: [String] {
         var remarks = aboutOutdatedLines
-        guard ofReceipts else { return remarks }
+        guard command.receipts else { return remarks }
         if emptyReceipts > 0 {
             remarks.append(
                 "\(emptyReceipts) \(emptyReceipts == 1 ? "receipt names" : "receipts name") "
@@ -333,7 +327,7 @@ extension ImportIntake {
             remarks.append(
                 "\(otherPurchases.counted("other purchase")) left out, as no subscriptions")
         }
-        if !isDryRun, counts.inserted > 0 {
+        if !command.dryRun, counts.inserted > 0 {
             remarks.append(
                 "The ids are unverified and have no status until a run has asked Apple (trueup "
                     + "estimate backfill, trueup run backfill)")
@@ -347,31 +341,31 @@ extension ImportIntake {
         var remarks: [String] = []
         if let first = outdated.firstSkipped {
             remarks.append(
-                "\(outdated.skipped.counted("line")) \(isDryRun ? "would be " : "")skipped as older: not older than the row, but "
+                "\(outdated.skipped.counted("line")) \(command.dryRun ? "would be " : "")skipped as older: not older than the row, but "
                     + "\(newer) (the first: \(first.sentence)). The row stays as it is")
         }
         if let first = outdated.firstInserted {
             remarks.append(
-                "\(outdated.inserted.counted("line")) \(isDryRun ? "would be " : "")inserted "
+                "\(outdated.inserted.counted("line")) \(command.dryRun ? "would be " : "")inserted "
                     + "although \(newer) (the first: \(first.sentence)), because the table has no "
                     + "such row")
         }
         return remarks
     }
 
-    fileprivate var json: CanonicalJSON {
+    var json: CanonicalJSON {
         var members: [String: Int] = [
             "accepted": lines, "inserted": counts.inserted, "updated": counts.updated,
             "unchanged": counts.unchanged, "skipped_as_older": counts.skippedAsOlder,
             "bad": log.count, "outdated_inserted": counts.outdated.inserted,
             "outdated_skipped": counts.outdated.skipped,
         ]
-        if ofReceipts {
+        if command.receipts {
             members["receipts_without_subscription"] = emptyReceipts
             members["other_purchases"] = otherPurchases
         }
         var object = members.mapValues { CanonicalJSON.count($0) }
-        object["dry_run"] = .boolean(isDryRun)
+        object["dry_run"] = .boolean(command.dryRun)
         return .object(object)
     }
 }

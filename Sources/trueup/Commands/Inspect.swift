@@ -110,17 +110,11 @@ enum EnvironmentOption: Hashable, Sendable, ExpressibleByArgument {
 
     init?(argument: String) {
         let folded = argument.lowercased().filter { $0 != "_" && $0 != "-" }
-        if let environment = AppStoreEnvironment.allCases.first(where: {
-            $0.rawValue.lowercased() == folded
-        }) {
-            self = .appStore(environment)
-        } else if let environment = UnsignedEnvironment.allCases.first(where: {
-            $0.rawValue.lowercased() == folded
-        }) {
-            self = .unsigned(environment)
-        } else {
-            return nil
-        }
+        let known =
+            AppStoreEnvironment.allCases.map { ($0.rawValue, Self.appStore($0)) }
+            + UnsignedEnvironment.allCases.map { ($0.rawValue, Self.unsigned($0)) }
+        guard let named = known.first(where: { $0.0.lowercased() == folded }) else { return nil }
+        self = named.1
     }
 }
 
@@ -129,12 +123,8 @@ struct MomentOption: ExpressibleByArgument, Hashable, Sendable {
     let timestamp: Timestamp
 
     init?(argument: String) {
-        if let milliseconds = Int64(argument) {
-            timestamp = Timestamp(unixMilliseconds: milliseconds)
-        } else if let time = Timestamp(rfc3339: argument) {
-            timestamp = time
-        } else {
-            return nil
-        }
+        let milliseconds = Int64(argument).map(Timestamp.init(unixMilliseconds:))
+        guard let time = milliseconds ?? Timestamp(rfc3339: argument) else { return nil }
+        timestamp = time
     }
 }

@@ -132,9 +132,8 @@ struct Verify: Verb {
         for case .file(let path) in settings?.apps.flatMap(\.trustedRoots) ?? [] {
             paths.append(path)
         }
-        var files: [[UInt8]] = []
-        for path in paths.uniqued() {
-            files.append(try SettingsFile.bytes(ofFileAt: path, key: "trusted_roots"))
+        var files = try paths.uniqued().map {
+            try SettingsFile.bytes(ofFileAt: $0, key: "trusted_roots")
         }
         for path in trustedRoots {
             do throws(ConfigurationError) {

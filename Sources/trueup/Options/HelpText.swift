@@ -237,8 +237,6 @@ package struct CommandStatuses: Sendable {
             .empty: "no run of that job is active",
             .busy: "the active run does not say yet which job it is; try again",
         ])
-    /// Faults of the program, which no command means to have.
-    package static let faults: Set<ExitStatus> = [.failure, .internal]
 }
 
 /// The exit statuses at the end of the help texts, from the one table.
