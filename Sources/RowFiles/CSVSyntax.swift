@@ -1,20 +1,20 @@
-package import Subscriptions
+import Subscriptions
+
+extension UInt8 {
+    fileprivate static let comma = UInt8(ascii: ",")
+    fileprivate static let quote = UInt8(ascii: "\"")
+    fileprivate static let lineFeed = UInt8(ascii: "\n")
+    fileprivate static let carriageReturn = UInt8(ascii: "\r")
+    fileprivate static let tab = UInt8(ascii: "\t")
+}
 
 /// Splits CSV into records and fields as RFC 4180 has them; LF alone ends a line too.
 struct CSVSyntax {
-    private enum Byte {
-        static let comma = UInt8(ascii: ",")
-        static let quote = UInt8(ascii: "\"")
-        static let lineFeed = UInt8(ascii: "\n")
-        static let carriageReturn = UInt8(ascii: "\r")
-        static let tab = UInt8(ascii: "\t")
-    }
-
     /// For each column of the file its place in the schema; `nil` for one that is not read.
     private var places: [Int?] = []
     private var nextLine = 1
     private(set) var line = 1
-    private var separator = Byte.comma
+    private var separator = UInt8.comma
     /// Whether another service wrote the file: then unknown columns are counted, a semicolon or a tab
     /// may separate fields, and a quote inside a field is text.
     private var isForeign = false
@@ -92,12 +92,12 @@ struct CSVSyntax {
         var offset = 0
         while offset < buffer.maximumRecordBytes, let byte = try buffer.byte(at: offset) {
             switch byte {
-            case UInt8(ascii: ";"), Byte.tab: return byte
-            case Byte.comma, Byte.lineFeed: return Byte.comma
+            case UInt8(ascii: ";"), .tab: return byte
+            case .comma, .lineFeed: return .comma
             default: offset += 1
             }
         }
-        return Byte.comma
+        return .comma
     }
 
     /// Recognizes a common file that is not CSV, by its first bytes.
@@ -166,7 +166,7 @@ struct CSVSyntax {
         var end: UInt8?
         repeat {
             // Between tabs nothing is quoted.
-            if separator != Byte.tab, try buffer.byte(at: offset) == Byte.quote {
+            if separator != .tab, try buffer.byte(at: offset) == .quote {
                 (offset, end) = try readQuoted(&buffer, from: offset)
             } else {
                 (offset, end) = try readPlain(&buffer, from: offset)
@@ -184,7 +184,7 @@ struct CSVSyntax {
     /// A record that spans several lines moves the count of lines on by as many.
     private func lineFeedsInQuotes(_ buffer: borrowing RecordBuffer) -> Int {
         fieldsOfRecord.reduce(0) { sum, field in
-            field.isQuoted ? sum + buffer.content(of: field).count { $0 == Byte.lineFeed } : sum
+            field.isQuoted ? sum + buffer.content(of: field).count { $0 == .lineFeed } : sum
         }
     }
 
@@ -194,7 +194,7 @@ struct CSVSyntax {
     ) throws(RowFileError) {
         let loaded = min(offset, buffer.loadedOffset)
         nextLine += buffer.bytes[buffer.start..<buffer.start + loaded - (atLineEnd ? 1 : 0)]
-            .count { $0 == Byte.lineFeed }
+            .count { $0 == .lineFeed }
         problem =
             "is longer than \(buffer.maximumRecordBytes) bytes; is a closing quote missing?"
         if atLineEnd {
@@ -222,8 +222,8 @@ struct CSVSyntax {
                 continue
             }
             let found = buffer.bytes[buffer.start + end]
-            guard found == Byte.quote else {
-                append(buffer, from: begin, to: end, isLineEnd: found == Byte.lineFeed)
+            guard found == .quote else {
+                append(buffer, from: begin, to: end, isLineEnd: found == .lineFeed)
                 return (end + 1, found)
             }
             if !isForeign {
@@ -238,7 +238,7 @@ struct CSVSyntax {
         _ buffer: borrowing RecordBuffer, from begin: Int, to end: Int, isLineEnd: Bool
     ) {
         var end = end
-        if isLineEnd, end > begin, buffer.bytes[buffer.start + end - 1] == Byte.carriageReturn {
+        if isLineEnd, end > begin, buffer.bytes[buffer.start + end - 1] == .carriageReturn {
             end -= 1
         }
         fieldsOfRecord.append(RawField(offset: begin, count: end - begin, form: .plain))
@@ -251,7 +251,7 @@ struct CSVSyntax {
         var offset = quote + 1
         var form = RawField.Form.plain
         while true {
-            guard let found = buffer.find(Byte.quote, from: offset) else {
+            guard let found = buffer.find(.quote, from: offset) else {
                 offset = buffer.loadedOffset
                 if offset > buffer.maximumRecordBytes { return (offset, separator) }
                 guard try buffer.more() else {
@@ -262,7 +262,7 @@ struct CSVSyntax {
             }
             offset = found + 1
             let next = try buffer.byte(at: offset)
-            if next == Byte.quote {
+            if next == .quote {
                 form = .doubledQuotes
                 offset += 1
             } else if !isForeign || next.map({ Self.endsField($0, separator) }) ?? true {
@@ -276,7 +276,7 @@ struct CSVSyntax {
     }
 
     private static func endsField(_ byte: UInt8, _ separator: UInt8) -> Bool {
-        byte == separator || byte == Byte.lineFeed || byte == Byte.carriageReturn
+        byte == separator || byte == .lineFeed || byte == .carriageReturn
     }
 
     /// After the closing quote only a separator or a line end may follow.
@@ -286,9 +286,9 @@ struct CSVSyntax {
         switch try buffer.byte(at: offset) {
         case nil: return (offset, nil)
         case separator: return (offset + 1, separator)
-        case Byte.lineFeed: return (offset + 1, Byte.lineFeed)
-        case Byte.carriageReturn where try buffer.byte(at: offset + 1) == Byte.lineFeed:
-            return (offset + 2, Byte.lineFeed)
+        case UInt8.lineFeed: return (offset + 1, UInt8.lineFeed)
+        case UInt8.carriageReturn where try buffer.byte(at: offset + 1) == UInt8.lineFeed:
+            return (offset + 2, .lineFeed)
         default:
             let end = try readPlain(&buffer, from: offset)
             problem = "has text behind a closing quote"
@@ -297,38 +297,36 @@ struct CSVSyntax {
     }
 }
 
-/// Writes rows as CSV (RFC 4180) with their values as they are, so that an import reads them back.
-package enum CSVRowWriter {
-    /// A line of values; the first line has the names of the columns.
-    package static func append(_ values: [FieldValue], to output: inout [UInt8]) {
-        for (index, value) in values.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: ",")) }
+/// A line of CSV (RFC 4180) with its values as they are, so that an import reads them back.
+extension [FieldValue] {
+    /// Appends the values as a line; the first line of a file has the names of the columns.
+    package func appendCSV(to output: inout [UInt8]) {
+        for (index, value) in enumerated() {
+            if index > 0 { output.append(.comma) }
             switch value {
             case .null: break
-            case .text(let text): append(text, to: &output)
+            case .text(let text): Self.append(text, to: &output)
             case .integer(let number): output.append(contentsOf: String(number).utf8)
             case .time(let time): output.append(contentsOf: time.rfc3339.utf8)
             }
         }
-        output.append(contentsOf: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
+        output.append(contentsOf: [.carriageReturn, .lineFeed])
     }
 
     private static func append(_ text: String, to output: inout [UInt8]) {
-        let quote = UInt8(ascii: "\"")
         let needsQuotes = text.utf8.contains { byte in
-            byte == quote || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\n")
-                || byte == UInt8(ascii: "\r")
+            byte == .quote || byte == .comma || byte == .lineFeed || byte == .carriageReturn
         }
         guard needsQuotes else {
             output.append(contentsOf: text.utf8)
             return
         }
-        output.append(quote)
+        output.append(.quote)
         for byte in text.utf8 {
-            if byte == quote { output.append(quote) }
+            if byte == .quote { output.append(.quote) }
             output.append(byte)
         }
-        output.append(quote)
+        output.append(.quote)
     }
 }
 

@@ -229,14 +229,11 @@ struct InputFile: ~Copyable {
     }
 }
 
-/// Checks of packed files that another program wrote.
-package enum PackedFile {
-    /// Unpacks a file to its end without keeping anything.
-    ///
-    /// - Throws: `RowFileError` when it cannot be read, or its gzip data is damaged or ends too early.
-    package static func check(_ path: String) throws(RowFileError) {
-        var file = try InputFile(path: path)
-        var bytes = [UInt8](repeating: 0, count: 65_536)
-        while try file.read(into: &bytes, at: 0) > 0 {}
-    }
+/// Unpacks a file of another program to its end without keeping anything.
+///
+/// - Throws: `RowFileError` when it cannot be read, or its gzip data is damaged or ends too early.
+package func checkPackedFile(_ path: String) throws(RowFileError) {
+    var file = try InputFile(path: path)
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while try file.read(into: &bytes, at: 0) > 0 {}
 }

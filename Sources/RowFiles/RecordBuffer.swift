@@ -222,6 +222,11 @@ extension NamedColumn {
         for (index, column) in Self.allCases.enumerated() where column == self { return index }
         return 0
     }
+
+    /// The places of all columns, for files of which many fields are read.
+    static func places() -> [Self: Int] {
+        Dictionary(allCases.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
 }
 
 /// Reading the fields of a record by the columns of a table, in whose order they are.

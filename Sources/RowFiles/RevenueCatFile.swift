@@ -10,60 +10,44 @@ extension RowFileReader where Field == RevenueCatColumn, Row == RevenueCatLine? 
     /// - Parameter path: `-` is standard input; gzip is unpacked.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(revenueCatAt path: String) throws(RowFileError) {
-        let places = RevenueCatPlaces()
         try self.init(path: path, required: RevenueCatColumn.required, isForeign: true) {
-            record throws(BadField) in try places.line(of: record)
+            record throws(BadField) in try record.revenueCatLine()
         }
     }
 }
 
-/// Makes lines of records; the places of the columns are found once for all records.
-private struct RevenueCatPlaces: Sendable {
+/// Lines of the export.
+extension RecordBuffer {
     /// The stores whose purchases Apple signs.
     private static let stores: Set<String> = ["app_store", "mac_app_store"]
+    /// Found once for all records.
+    private static let places = RevenueCatColumn.places()
 
-    private let store = RevenueCatColumn.store.place
-    private let original = RevenueCatColumn.originalTransactionID.place
-    private let transaction = RevenueCatColumn.transactionID.place
-    private let customer = RevenueCatColumn.customerID.place
-    private let product = RevenueCatColumn.productID.place
-    private let start = RevenueCatColumn.startTime.place
-    private let end = RevenueCatColumn.endTime.place
-    private let grace = RevenueCatColumn.gracePeriodEndTime.place
-    private let effectiveEnd = RevenueCatColumn.effectiveEndTime.place
-    private let isAutoRenewable = RevenueCatColumn.isAutoRenewable.place
-    private let isSandbox = RevenueCatColumn.isSandbox.place
-    private let refunded = RevenueCatColumn.refundedAt.place
-    private let unsubscribed = RevenueCatColumn.unsubscribeDetectedAt.place
-    private let billing = RevenueCatColumn.billingIssuesDetectedAt.place
-    private let currency = RevenueCatColumn.currency.place
-    private let price = RevenueCatColumn.price.place
-    private let entitlements = RevenueCatColumn.entitlements.place
-    private let ownership = RevenueCatColumn.ownership.place
-    private let updated = RevenueCatColumn.updatedAt.place
+    private func place(_ column: RevenueCatColumn) -> Int { Self.places[column] ?? 0 }
 
-    func line(of record: borrowing RecordBuffer) throws(BadField) -> RevenueCatLine? {
-        guard let store = try record.value(store) else { throw BadField("store is empty") }
+    fileprivate func revenueCatLine() throws(BadField) -> RevenueCatLine? {
+        guard let store = try value(.store) else { throw BadField("store is empty") }
         guard Self.stores.contains(store.lowercased()) else { return nil }
-        let id = try record.requiredID(transaction)
+        let id = try requiredID(place(.transactionID))
         var line = RevenueCatLine(
-            originalTransactionID: try record.requiredID(original), transactionID: id)
-        line.customerID = try record.value(customer)
-        line.productID = try record.value(product)
-        line.startTime = try record.foreignTime(start)
-        line.endTime = try record.foreignTime(end)
-        line.gracePeriodEndTime = try record.foreignTime(grace)
-        line.effectiveEndTime = try record.foreignTime(effectiveEnd)
-        line.isAutoRenewable = try record.foreignFlag(isAutoRenewable)
-        line.isSandbox = try record.foreignFlag(isSandbox)
-        line.refundedAt = try record.foreignTime(refunded)
-        line.unsubscribeDetectedAt = try record.foreignTime(unsubscribed)
-        line.billingIssuesDetectedAt = try record.foreignTime(billing)
-        line.currency = try record.value(currency)
-        line.price = try record.milliunits(price)
-        line.entitlements = try record.value(entitlements).map(Self.names)
-        line.ownership = try record.value(ownership)
-        line.updatedAt = try record.foreignTime(updated)
+            originalTransactionID: try requiredID(place(.originalTransactionID)),
+            transactionID: id)
+        line.customerID = try value(.customerID)
+        line.productID = try value(.productID)
+        line.startTime = try foreignTime(.startTime)
+        line.endTime = try foreignTime(.endTime)
+        line.gracePeriodEndTime = try foreignTime(.gracePeriodEndTime)
+        line.effectiveEndTime = try foreignTime(.effectiveEndTime)
+        line.isAutoRenewable = try foreignFlag(.isAutoRenewable)
+        line.isSandbox = try foreignFlag(.isSandbox)
+        line.refundedAt = try foreignTime(.refundedAt)
+        line.unsubscribeDetectedAt = try foreignTime(.unsubscribeDetectedAt)
+        line.billingIssuesDetectedAt = try foreignTime(.billingIssuesDetectedAt)
+        line.currency = try value(.currency)
+        line.price = try milliunits(.price)
+        line.entitlements = try value(.entitlements).map(Self.names)
+        line.ownership = try value(.ownership)
+        line.updatedAt = try foreignTime(.updatedAt)
         return line
     }
 
@@ -87,19 +71,19 @@ extension RecordBuffer {
     private static let secondsEnd = 19
 
     /// A text; `nil` where it is empty or says that there is no value.
-    fileprivate func value(_ column: Int) throws(BadField) -> String? {
-        let text = try text(column)
+    private func value(_ column: RevenueCatColumn) throws(BadField) -> String? {
+        let text = try text(place(column))
         return text == "null" ? nil : text
     }
 
     /// The bytes of a field; `nil` as for `value`.
-    private func present(_ column: Int) throws(BadField) -> ArraySlice<UInt8>? {
-        guard let content = try decoded(column) else { return nil }
+    private func present(_ column: RevenueCatColumn) throws(BadField) -> ArraySlice<UInt8>? {
+        guard let content = try decoded(place(column)) else { return nil }
         return content.elementsEqual("null".utf8) ? nil : content
     }
 
     /// A time in UTC, with or without its zone.
-    fileprivate func foreignTime(_ column: Int) throws(BadField) -> Timestamp? {
+    private func foreignTime(_ column: RevenueCatColumn) throws(BadField) -> Timestamp? {
         guard let content = try present(column) else { return nil }
         var bytes = Array(content)
         if bytes.count > Self.secondsEnd, bytes.suffix(4).elementsEqual(Self.utcBytes) {
@@ -112,22 +96,22 @@ extension RecordBuffer {
         let time = unsafe bytes.withUnsafeBufferPointer { unsafe Timestamp(rfc3339: $0) }
         guard let time else {
             throw BadField(
-                columnNames[column], content, "is not a time such as 2026-11-20 03:17:04")
+                column.rawValue, content, "is not a time such as 2026-11-20 03:17:04")
         }
         return time
     }
 
-    fileprivate func foreignFlag(_ column: Int) throws(BadField) -> Bool? {
+    private func foreignFlag(_ column: RevenueCatColumn) throws(BadField) -> Bool? {
         guard let content = try present(column) else { return nil }
         switch content.first {
         case UInt8(ascii: "t"), UInt8(ascii: "T"), UInt8(ascii: "1"): return true
         case UInt8(ascii: "f"), UInt8(ascii: "F"), UInt8(ascii: "0"): return false
-        default: throw BadField(columnNames[column], content, "is neither true nor false")
+        default: throw BadField(column.rawValue, content, "is neither true nor false")
         }
     }
 
     /// An amount such as `9.99` as thousandths, the nearest where it has more decimals.
-    fileprivate func milliunits(_ column: Int) throws(BadField) -> Int64? {
+    private func milliunits(_ column: RevenueCatColumn) throws(BadField) -> Int64? {
         guard let content = try present(column) else { return nil }
         var number: Int64 = 0
         var decimals: Int?
@@ -151,7 +135,7 @@ extension RecordBuffer {
             }
         }
         guard isNumber else {
-            throw BadField(columnNames[column], content, "is not an amount such as 9.99")
+            throw BadField(column.rawValue, content, "is not an amount such as 9.99")
         }
         for _ in min(decimals ?? 0, 3)..<3 { number *= 10 }
         if rounds { number += 1 }

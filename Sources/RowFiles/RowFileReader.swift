@@ -157,6 +157,14 @@ package enum RowFileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension AppIdentity {
+    /// Whether it can be the app of a line; what the line does not name fits any app.
+    func fits(bundleID: String?, environment: String?) -> Bool {
+        (bundleID ?? self.bundleID) == self.bundleID
+            && (environment ?? self.environment.rawValue) == self.environment.rawValue
+    }
+}
+
 /// Resolves the app of a line that does not name bundle and environment.
 extension [AppIdentity] {
     /// Bundle and environment of a line: absent ones mean the only configured app that fits.
@@ -173,10 +181,7 @@ extension [AppIdentity] {
             )
         }
         if let bundleID, let environment { return (bundleID, environment) }
-        let fitting = filter { app in
-            (bundleID ?? app.bundleID) == app.bundleID
-                && (environment ?? app.environment.rawValue) == app.environment.rawValue
-        }
+        let fitting = filter { $0.fits(bundleID: bundleID, environment: environment) }
         guard fitting.count == 1, let app = fitting.first else {
             throw Self.ambiguous(bundleID: bundleID, environment: environment, fitting: fitting)
         }

@@ -11,7 +11,7 @@ extension RowFileReader where Field == SalesColumn, Row == SalesLine? {
     /// - Parameter path: `-` is standard input; gzip is unpacked.
     /// - Throws: `RowFileError` when the file as a whole cannot be used.
     package init(salesAt path: String) throws(RowFileError) {
-        let day = SalesFileName.day(in: path)
+        let day = SalesReport.day(inNameOf: path)
         try self.init(
             path: path, required: [], mapping: ColumnMapping(isLoose: true), isForeign: true,
             fault: { SalesReport.fault(in: $0, hasDay: day != nil) },
@@ -63,11 +63,11 @@ extension SalesReport {
 }
 
 /// The day in the name of a report's file.
-package enum SalesFileName {
+extension SalesReport {
     /// Finds the last date in the name, such as `20261120` or `2026-11-20`.
     ///
     /// - Returns: Days since 1970-01-01; `nil` without a date.
-    package static func day(in path: String) -> Int64? {
+    package static func day(inNameOf path: String) -> Int64? {
         let name = path.split(separator: "/").last ?? ""
         let numbers = name.utf8.split { !$0.isDigit }.map(Array.init)
         var found: Int64?
@@ -81,7 +81,7 @@ package enum SalesFileName {
         return found
     }
 
-    static func date(
+    fileprivate static func date(
         _ year: ArraySlice<UInt8>, _ month: ArraySlice<UInt8>, _ day: ArraySlice<UInt8>
     ) -> Int64? {
         func number(_ digits: ArraySlice<UInt8>) -> Int64 {
@@ -149,8 +149,7 @@ extension SalesMeasure {
 
 extension RecordBuffer {
     private static let highestCount: UInt64 = 1_000_000_000
-    private static let places = Dictionary(
-        SalesColumn.allCases.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    private static let places = SalesColumn.places()
 
     fileprivate func salesLine(day named: Int64?) throws(BadField) -> SalesLine? {
         func place(_ column: SalesColumn) -> Int { Self.places[column] ?? 0 }
@@ -213,8 +212,8 @@ extension RecordBuffer {
         if content.count == 10, parts.count == 3 {
             let found =
                 parts[0].count == 4
-                ? SalesFileName.date(parts[0], parts[1], parts[2])
-                : SalesFileName.date(parts[2], parts[0], parts[1])
+                ? SalesReport.date(parts[0], parts[1], parts[2])
+                : SalesReport.date(parts[2], parts[0], parts[1])
             if let found { return found }
         }
         throw BadField(columnNames[column], content, "is not a day such as 2026-11-20")

@@ -6,8 +6,8 @@ import Testing
 @Suite struct `Written rows` {
     @Test func `are lines of fields with commas between them`() {
         var bytes: [UInt8] = []
-        CSVRowWriter.append([.text("status"), .null, .integer(-2), .text("")], to: &bytes)
-        CSVRowWriter.append([.time(Timestamp(unixMilliseconds: 1))], to: &bytes)
+        [FieldValue.text("status"), .null, .integer(-2), .text("")].appendCSV(to: &bytes)
+        [FieldValue.time(Timestamp(unixMilliseconds: 1))].appendCSV(to: &bytes)
         #expect(
             String(decoding: bytes, as: UTF8.self)
                 == "status,,-2,\r\n1970-01-01T00:00:00.001Z\r\n")
@@ -62,9 +62,9 @@ import Testing
             rows.append(row)
         }
         var bytes: [UInt8] = []
-        CSVRowWriter.append(SubscriptionField.allCases.map { .text($0.rawValue) }, to: &bytes)
+        SubscriptionField.allCases.map { FieldValue.text($0.rawValue) }.appendCSV(to: &bytes)
         for row in rows {
-            CSVRowWriter.append(SubscriptionField.allCases.map(row.value(of:)), to: &bytes)
+            SubscriptionField.allCases.map(row.value(of:)).appendCSV(to: &bytes)
         }
         let read = try readSubscriptions(bytes)
         #expect(read.bad.isEmpty)
@@ -84,8 +84,8 @@ import Testing
         row.currency = "JPY"
         row.signedDate = Timestamp(unixMilliseconds: -1)
         var bytes: [UInt8] = []
-        CSVRowWriter.append(TransactionField.ofPeriods.map { .text($0.rawValue) }, to: &bytes)
-        CSVRowWriter.append(TransactionField.ofPeriods.map(row.value(of:)), to: &bytes)
+        TransactionField.ofPeriods.map { FieldValue.text($0.rawValue) }.appendCSV(to: &bytes)
+        TransactionField.ofPeriods.map(row.value(of:)).appendCSV(to: &bytes)
         let file = try RowFixture(bytes, name: ".csv")
         let read = try ReadRows(TransactionFileReader(transactionsAt: file.path, apps: []))
         #expect(read.bad.isEmpty)
@@ -109,8 +109,8 @@ import Testing
         row.currency = "JPY"
         row.signedDate = Timestamp(unixMilliseconds: 3)
         var bytes: [UInt8] = []
-        CSVRowWriter.append(TransactionField.ofPurchases.map { .text($0.rawValue) }, to: &bytes)
-        CSVRowWriter.append(TransactionField.ofPurchases.map(row.value(of:)), to: &bytes)
+        TransactionField.ofPurchases.map { FieldValue.text($0.rawValue) }.appendCSV(to: &bytes)
+        TransactionField.ofPurchases.map(row.value(of:)).appendCSV(to: &bytes)
         let file = try RowFixture(bytes, name: ".csv")
         let read = try ReadRows(
             TransactionFileReader(transactionsAt: file.path, of: .purchases, apps: []))

@@ -90,7 +90,7 @@ import Testing
         ("Subscription_80012345.txt", nil), ("-", nil), ("20261301.txt", nil),
         ("20260101/20260102_x.txt", "2026-01-02"),
     ]) func `has a day in its name, or none`(name: String, day: String?) throws {
-        #expect(try SalesFileName.day(in: name) == day.map(Self.day))
+        #expect(try SalesReport.day(inNameOf: name) == day.map(Self.day))
     }
 
     private static let eventHeader = [

@@ -107,10 +107,7 @@ extension [AppIdentity] {
     fileprivate func resolve(
         receiptOf bundleID: String?, in environment: String?
     ) throws(BadField) -> (bundleID: String, environment: String) {
-        let isConfigured = contains { app in
-            (bundleID ?? app.bundleID) == app.bundleID
-                && (environment ?? app.environment.rawValue) == app.environment.rawValue
-        }
+        let isConfigured = contains { $0.fits(bundleID: bundleID, environment: environment) }
         // An environment that is none gets its own message below.
         let isMisspelt = environment.map { AppStoreEnvironment(rawValue: $0) == nil } ?? false
         guard isConfigured || isMisspelt else {

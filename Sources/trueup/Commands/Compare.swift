@@ -457,7 +457,7 @@ private struct SalesIntake {
     mutating func read(_ file: String, in invocation: Invocation, asJSON: Bool) throws {
         var reader = try SalesFileReader(salesAt: file)
         unknownColumns.formUnion(reader.unknownSalesColumns)
-        if let day = SalesFileName.day(in: file) { sums.cover(day, by: reader.salesReport) }
+        if let day = SalesReport.day(inNameOf: file) { sums.cover(day, by: reader.salesReport) }
         let number = files.count
         try BadLineLog.readAll(&reader, of: file, in: invocation, asJSON: asJSON) { line, _ in
             guard let line, let other = sums.add(line, ofFile: number) else { return }

@@ -319,7 +319,7 @@ private final class RowOutput {
 
     func begin(_ columns: [String]) throws(CommandFailure) {
         self.columns = columns
-        if !isJSON { CSVRowWriter.append(columns.map(FieldValue.text), to: &batch) }
+        if !isJSON { columns.map(FieldValue.text).appendCSV(to: &batch) }
     }
 
     func add(_ values: [FieldValue]) throws(CommandFailure) {
@@ -328,7 +328,7 @@ private final class RowOutput {
             batch.append(contentsOf: object.rendered.utf8)
             batch.append(UInt8(ascii: "\n"))
         } else {
-            CSVRowWriter.append(values, to: &batch)
+            values.appendCSV(to: &batch)
         }
         guard batch.count > Self.batchBytes else { return }
         try end()

@@ -157,7 +157,7 @@ package struct SalesFetch {
     private static func keep(_ bytes: [UInt8], named name: String, in folder: String) throws {
         try ReceivedFile.write(bytes, named: name, in: folder) { draft in
             do throws(RowFileError) {
-                try PackedFile.check(draft)
+                try checkPackedFile(draft)
             } catch {
                 throw CommandFailure(
                     .protocol,
