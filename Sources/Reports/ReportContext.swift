@@ -3,7 +3,7 @@ package import Subscriptions
 
 /// Facts that a report states besides the stored run: the tool's version, the apps and the trusted
 /// roots.
-package struct ReportContext: Hashable, Sendable {
+package struct ReportContext: Hashable, Sendable, Codable {
     package var toolVersion: String
     package var apps: [ReportedApp]
     package var trustedRoots: [TrustedRoot]
@@ -24,6 +24,14 @@ package struct ReportContext: Hashable, Sendable {
     /// where it was rendered first, which keeps the bytes the same.
     package var shownDirectory: String?
 
+    /// The form that is stored with the run, so that the report can be rendered again under other
+    /// settings.
+    private enum CodingKeys: String, CodingKey {
+        case toolVersion, apps, isPlanOnly, database, manifest
+        case trustedRoots = "roots"
+        case shownDirectory = "directory"
+    }
+
     package init(
         toolVersion: String, apps: [ReportedApp], trustedRoots: [TrustedRoot], isPlanOnly: Bool,
         database: String? = nil, shownDirectory: String? = nil
@@ -38,13 +46,15 @@ package struct ReportContext: Hashable, Sendable {
 }
 
 /// An app as the manifest names it: with what its signed payloads are checked against.
-package struct ReportedApp: Hashable, Sendable {
-    package var identity: AppIdentity
+package struct ReportedApp: Hashable, Sendable, Codable {
+    package var bundleID: String
+    package var environment: String
     /// Apple's number of the app; `nil` in the sandbox, where payloads need not carry it.
     package var appAppleID: Int64?
 
     package init(identity: AppIdentity, appAppleID: Int64?) {
-        self.identity = identity
+        bundleID = identity.bundleID
+        environment = identity.environment.rawValue
         self.appAppleID = appAppleID
     }
 }
@@ -69,8 +79,6 @@ package struct TrustedRoot: Hashable, Sendable, Codable {
     }
 }
 
-/// The form of the context that is stored with the run, so that the report can be rendered again
-/// under other settings.
 extension ReportContext {
     /// The context as text, with the report folder in which the report is written first.
     ///
@@ -80,50 +88,14 @@ extension ReportContext {
     package func text(ofReportsIn directory: String) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        let content = Content(
-            toolVersion: toolVersion, isPlanOnly: isPlanOnly, database: database,
-            directory: shownDirectory ?? directory, manifest: manifest,
-            apps: apps.map {
-                .init(
-                    bundleID: $0.identity.bundleID, environment: $0.identity.environment.rawValue,
-                    appAppleID: $0.appAppleID)
-            },
-            roots: trustedRoots)
-        return String(decoding: try encoder.encode(content), as: UTF8.self)
+        var context = self
+        context.shownDirectory = shownDirectory ?? directory
+        return String(decoding: try encoder.encode(context), as: UTF8.self)
     }
 
     /// Reads what `text(ofReportsIn:)` wrote.
     package init(text: String) throws {
-        let content = try JSONDecoder().decode(Content.self, from: Data(text.utf8))
-        self.init(
-            toolVersion: content.toolVersion,
-            apps: content.apps.compactMap { app in
-                AppStoreEnvironment(rawValue: app.environment).map {
-                    ReportedApp(
-                        identity: AppIdentity(bundleID: app.bundleID, environment: $0),
-                        appAppleID: app.appAppleID)
-                }
-            },
-            trustedRoots: content.roots, isPlanOnly: content.isPlanOnly,
-            database: content.database, shownDirectory: content.directory)
-        manifest = content.manifest
-    }
-
-    private struct Content: Codable {
-        var toolVersion: String
-        var isPlanOnly: Bool
-        var database: String?
-        var directory: String
-        /// Left out until the report is published, and by earlier versions.
-        var manifest: String?
-        var apps: [App]
-        var roots: [TrustedRoot]
-
-        struct App: Codable {
-            var bundleID: String
-            var environment: String
-            var appAppleID: Int64?
-        }
+        self = try JSONDecoder().decode(ReportContext.self, from: Data(text.utf8))
     }
 }
 
@@ -155,16 +127,6 @@ extension ReportSource {
     /// The notice as a member of a JSON head; empty where there is none.
     var noticeMember: [String: CanonicalJSON] {
         notice.map { ["notice": .string($0)] } ?? [:]
-    }
-}
-
-extension Table {
-    /// Returns the table with the notice as its last column.
-    func stating(_ notice: String?) -> Table {
-        guard let notice else { return self }
-        // It may quote arguments of the command line.
-        let cell: @Sendable (Record) -> Cell = { _ in .text(notice) }
-        return Table(columns.map { ($0.name, $0.cell) } + [("notice", cell)])
     }
 }
 

@@ -54,7 +54,8 @@ import Testing
         run.planned = run.planned.map { ($0.0, .planned) }
         var context = Samples.context
         context.isPlanOnly = true
-        let text = try place.report(run, context: context).summaryText
+        _ = try place.report(run, context: context)
+        let text = try place.text("latest/summary.txt")
         let lines = try place.text("latest/corrections.csv")
             .split(separator: "\r\n").map(String.init)
         let fields = run.planned.reduce(0) { $0 + $1.0.changes.named.count }
@@ -75,7 +76,8 @@ import Testing
         run.planned = Array(repeating: (one, .planned), count: 23)
         var context = Samples.context
         context.isPlanOnly = true
-        let text = try place.report(run, context: context).summaryText
+        _ = try place.report(run, context: context)
+        let text = try place.text("latest/summary.txt")
         #expect(text.components(separatedBy: "\n  ~ ").count == 21)
         #expect(text.contains("\n  3 more: `trueup show plan \(run.runSummary.header.runID)`"))
     }

@@ -30,7 +30,8 @@ import Testing
         run.planned = planned.map { ($0, .planned) }
         var context = Samples.context
         context.isPlanOnly = true
-        return try folder.report(run, context: context).summaryText
+        _ = try folder.report(run, context: context)
+        return try folder.text("latest/summary.txt")
     }
 
     private func firstLines(_ text: String) -> [Substring] {
@@ -92,6 +93,6 @@ import Testing
         #expect(text.contains("status 2 → 1, 1 more column; because"))
         #expect(!text.contains("signed_date"))
         #expect(
-            PlanListing.line(of: correction, fate: .planned).contains("signed_date (none) → "))
+            correction.line(fate: .planned).contains("signed_date (none) → "))
     }
 }

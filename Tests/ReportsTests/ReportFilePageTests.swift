@@ -23,12 +23,12 @@ import Testing
         let columns = [
             "finding": Table.findings.columns.map(\.name),
             "correction": Table.changedFields.columns.map(\.name),
-            "row that was not checked": Table.undecided(in: "").columns.map(\.name),
-            "account that was not found": Table.notFound(in: "").columns.map(\.name),
-            "notification": Table.notifications(in: "").columns.map(\.name),
-            "day of business": Table.business(in: "").columns.map(\.name),
-            "changed entitlement": Table.entitlements(in: "").columns.map(\.name),
-            "purchase without a known owner": Table.unowned(in: "").columns.map(\.name),
+            "row that was not checked": Table.undecided.of(run: "").columns.map(\.name),
+            "account that was not found": Table.notFound.of(run: "").columns.map(\.name),
+            "notification": Table.notifications.of(run: "").columns.map(\.name),
+            "day of business": Table.business.of(run: "").columns.map(\.name),
+            "changed entitlement": Table.entitlements.of(run: "").columns.map(\.name),
+            "purchase without a known owner": Table.unowned.of(run: "").columns.map(\.name),
             "index": RunIndex.Line.table.columns.map(\.name),
         ]
         let tables = page.tables.filter { $0.head.first == "column" }

@@ -147,11 +147,8 @@ package struct ReportFolder: Hashable, Sendable {
             source.manifest(of: files, after: previous)
         }
         return FinishedReport(
-            path: finalPath,
-            summaryText: SummaryText.render(
-                source.summary, reportPath: source.shownPath,
-                notice: context.trustedRoots.notice, plan: source.plan),
-            summary: source.summary, plan: source.plan, manifestDigest: manifestDigest)
+            path: finalPath, summary: source.summary, plan: source.plan,
+            manifestDigest: manifestDigest)
     }
 
     /// Writes manifest and sums, and gives the folder its final name.
@@ -266,9 +263,7 @@ extension String {
 package struct FinishedReport: Hashable, Sendable {
     /// The run's folder.
     package var path: String
-    /// The text of `summary.txt`.
-    package var summaryText: String
-    /// The source of the text, to render it again with colour.
+    /// The source of `summary.txt`, to render it again with colour.
     package var summary: RunSummary
     package var plan: PlanExcerpt?
     /// SHA-256 of `manifest.json`: the link of the chain that the next run continues.

@@ -322,8 +322,8 @@ package struct StoredDay: Sendable {
         let started: String
         let ended: String
         let apps: [App]
-        let outcome: Outcome
-        let totals: Totals
+        let outcome: StoredManifest.Outcome
+        let totals: StoredManifest.Totals
         let undecided: [String: Int]
         let excluded: [String: Int]
         let states: [String: [String: Int]]
@@ -372,15 +372,6 @@ package struct StoredDay: Sendable {
     private struct App: Decodable {
         let app: String
         let environment: String
-    }
-
-    private struct Outcome: Decodable {
-        let name: String
-    }
-
-    private struct Totals: Decodable {
-        let matched: Int
-        let discrepant: Int
     }
 
     private struct Money: Decodable {

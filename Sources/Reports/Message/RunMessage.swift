@@ -5,13 +5,6 @@ package import Subscriptions
 ///
 /// It names no customer and no subscription: it leaves the house by mail or goes into a chat.
 package struct RunMessage: Hashable, Sendable {
-    /// New findings of one kind.
-    package struct News: Hashable, Sendable {
-        package var kind: FindingKind
-        package var severity: Severity
-        package var findings: Int
-    }
-
     /// A run that began and left no report.
     package struct Unfinished: Hashable, Sendable {
         package var header: RunHeader
@@ -95,12 +88,12 @@ package struct RunMessage: Hashable, Sendable {
     }
 
     /// Kinds that no earlier run has reported, the most severe first.
-    package var news: [News] {
-        var counts: [FindingKind: News] = [:]
+    package var news: [FindingCount] {
+        var counts: [FindingKind: FindingCount] = [:]
         for count in summary?.findings ?? [] where count.state == .new && count.findings > 0 {
-            counts[
-                count.kind, default: News(kind: count.kind, severity: count.severity, findings: 0)
-            ].findings += count.findings
+            var none = count
+            none.findings = 0
+            counts[count.kind, default: none].findings += count.findings
         }
         return counts.values.sorted {
             ($1.severity, $0.kind.rawValue) < ($0.severity, $1.kind.rawValue)

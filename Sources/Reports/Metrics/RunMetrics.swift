@@ -122,7 +122,7 @@ package struct RunMetrics: Hashable, Sendable {
             MetricFamily(
                 "trueup_money_at_risk",
                 "List prices of the periods that findings name, in units of the currency.",
-                summary.sortedMoney.map { total in
+                summary.money.sortedForReading.map { total in
                     (
                         [("direction", total.direction.rawValue), ("currency", total.currency)],
                         DecimalAmount(milliunits: total.amount, currency: total.currency).plainText

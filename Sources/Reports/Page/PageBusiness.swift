@@ -2,9 +2,7 @@ import Subscriptions
 
 /// Figures for the business from Apple's signed notifications: the last whole day, and the days
 /// before it.
-struct PageBusiness {
-    let view: BusinessView
-
+extension BusinessView {
     /// The most products of an app in a table of their own rows.
     private static let mostProducts = 40
     /// The drawings of the runs are numbered from 1.
@@ -15,21 +13,21 @@ struct PageBusiness {
             "p",
             "Counted from the notifications of Apple’s history, each once, by the UTC day on which Apple "
                 + "signed it, and only where the signature holds. What was not read is left empty, never "
-                + "zero. The last whole day is \(view.lastDay.calendarDay), a "
-                + "\(view.lastDay.weekday); business.csv has \(BusinessRecord.shownDays) days.")
-        let falls = view.falls
+                + "zero. The last whole day is \(lastDay.calendarDay), a "
+                + "\(lastDay.weekday); business.csv has \(BusinessRecord.shownDays) days.")
+        let falls = falls
         if !falls.isEmpty { page.element("h3", "What fell sharply") }
-        page.list(falls.map { $0.sentence(in: view) })
-        if view.apps.isEmpty { page.element("p", "The run had no app.") }
+        page.list(falls.map { $0.sentence(in: self) })
+        if apps.isEmpty { page.element("p", "The run had no app.") }
         var number = Self.firstDrawing
-        for app in view.apps { append(app, &number, to: &page) }
+        for app in apps { append(app, &number, to: &page) }
     }
 
     private func append(_ app: AppIdentity, _ number: inout Int, to page: inout Markup) {
-        if view.apps.count > 1 {
+        if apps.count > 1 {
             page.element("h3", "\(app.bundleID) (\(app.environment.rawValue))")
         }
-        switch view.reading(of: view.lastDay, app) {
+        switch reading(of: lastDay, app) {
         case .whole: break
         case .partly:
             page.element(
@@ -42,7 +40,7 @@ struct PageBusiness {
                 "That day was not read: the job has no step recover, the run did not reach its end, or the "
                     + "job only checks and no earlier run has read it.")
         }
-        let kinds = view.kinds(of: app)
+        let kinds = kinds(of: app)
         guard !kinds.isEmpty else {
             page.element("p", "No event was counted in the days before either.")
             return
@@ -61,9 +59,9 @@ struct PageBusiness {
 
     /// All products together: a row a kind, with what the same weekday had before.
     private func kindTable(
-        _ kinds: [BusinessView.Series], to page: inout Markup
+        _ kinds: [Series], to page: inout Markup
     ) {
-        let last = view.lastDay
+        let last = lastDay
         page.table(
             "Events of \(last.calendarDay), all products",
             [
@@ -71,9 +69,9 @@ struct PageBusiness {
                 .number("mean of \(last.weekday)s"),
             ], named: "narrow",
             rows: kinds.map { series in
-                let compared = view.compared(series, on: last)
+                let compared = compared(series, on: last)
                 return [
-                    series.kind.words, text(view.events(series, on: last)),
+                    series.kind.words, text(events(series, on: last)),
                     text(compared.weekBefore), text(compared.mean),
                 ]
             })
@@ -81,20 +79,20 @@ struct PageBusiness {
 
     /// A row a product: the day, and in brackets the same weekday a week before.
     private func productTable(
-        _ app: AppIdentity, _ kinds: [BusinessView.Series], to page: inout Markup
+        _ app: AppIdentity, _ kinds: [Series], to page: inout Markup
     ) {
-        let series = view.series.filter { $0.app == app }
+        let series = series.filter { $0.app == app }
         var volumes: [String: Int] = [:]
         for line in series {
-            volumes[line.productID ?? "", default: 0] += view.days.reduce(0) {
-                $0 + (view.events(line, on: $1) ?? 0)
+            volumes[line.productID ?? "", default: 0] += days.reduce(0) {
+                $0 + (events(line, on: $1) ?? 0)
             }
         }
         let products = volumes.sorted {
             $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value
         }.map(\.key)
         let shown = products.prefix(Self.mostProducts)
-        let last = view.lastDay
+        let last = lastDay
         page.table(
             "The same by product, in brackets the \(last.weekday) before",
             ["product"] + kinds.map { .number($0.kind.words) }, named: "narrow"
@@ -110,8 +108,8 @@ struct PageBusiness {
                     for whole in kinds {
                         row.element("td", [.named("n")]) { cell in
                             guard let line = held[whole.kind] else { return }
-                            let before = view.compared(line, on: last).weekBefore
-                            cell.kept("\(text(view.events(line, on: last))) (\(text(before)))")
+                            let before = compared(line, on: last).weekBefore
+                            cell.kept("\(text(events(line, on: last))) (\(text(before)))")
                         }
                     }
                 }
@@ -128,17 +126,17 @@ struct PageBusiness {
     private func text(_ events: Int?) -> String { events?.grouped ?? "?" }
 
     /// All products; the run's own day is not over and left out.
-    private func chart(_ series: BusinessView.Series) -> DayBars {
-        let days = view.days.dropLast()
-        let read = days.first { view.reading(of: $0, series.app) != .not }
+    private func chart(_ series: Series) -> DayBars {
+        let days = days.dropLast()
+        let read = days.first { reading(of: $0, series.app) != .not }
         return DayBars(
             title: series.kind.words,
             values: days.map { day in
-                let isWhole = view.reading(of: day, series.app) == .whole
-                let events = isWhole ? view.events(series, on: day) : nil
-                return (day.calendarDay, events.map(Int64.init))
+                let isWhole = reading(of: day, series.app) == .whole
+                let count = isWhole ? events(series, on: day) : nil
+                return (day.calendarDay, count.map(Int64.init))
             },
-            first: (read ?? view.lastDay).calendarDay
+            first: (read ?? lastDay).calendarDay
         ) { Int(clamping: $0).grouped }
     }
 }

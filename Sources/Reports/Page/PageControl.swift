@@ -163,29 +163,23 @@ extension AppControlTotals {
     /// Whether a period of the app was in the table at any count.
     var holdsPeriods: Bool { !ControlSums.currencies(of: steps.map(\.sums)).isEmpty }
 
-    /// A line of the way from one count to the next.
-    struct Step {
-        let name: String
-        let sums: ControlSums
-        /// Whether it is added to the lines before; otherwise it is their sum, and was counted.
-        var isChange = true
-    }
-
-    /// From the end of the run before, where one was counted, to the end of this one.
-    var steps: [Step] {
-        var steps: [Step] = []
+    /// The way from the end of the run before, where one was counted, to the end of this one.
+    ///
+    /// A change is added to the lines before it; every other line is their sum, and was counted.
+    var steps: [(name: String, sums: ControlSums, isChange: Bool)] {
+        var steps: [(name: String, sums: ControlSums, isChange: Bool)] = []
         if let previous, let othersSince {
-            steps.append(Step(name: "end of the run before", sums: previous.sums, isChange: false))
+            steps.append(("end of the run before", previous.sums, false))
             if !uncounted.isNothing {
-                steps.append(Step(name: "corrections of runs not counted", sums: uncounted))
+                steps.append(("corrections of runs not counted", uncounted, true))
             }
-            steps.append(Step(name: "written by others since", sums: othersSince))
+            steps.append(("written by others since", othersSince, true))
         }
         steps += [
-            Step(name: "as this run began", sums: before, isChange: false),
-            Step(name: "corrections of this run", sums: corrections),
-            Step(name: "written by others meanwhile", sums: othersMeanwhile),
-            Step(name: "as this run ended", sums: after, isChange: false),
+            ("as this run began", before, false),
+            ("corrections of this run", corrections, true),
+            ("written by others meanwhile", othersMeanwhile, true),
+            ("as this run ended", after, false),
         ]
         return steps
     }

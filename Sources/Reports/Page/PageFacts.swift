@@ -23,7 +23,7 @@ struct PageFacts {
     private(set) var withheld = AccessHarm()
     private(set) var unpaid = AccessHarm()
     /// Rows whose status differs, by the stored value and Apple's.
-    private(set) var statuses: [StatusPair: Int] = [:]
+    private(set) var statuses: [String: [String: Int]] = [:]
     private(set) var undecided: [UndecidedReason: [UndecidedRow]] = [:]
     private(set) var notFound: [NotFoundAccount] = []
     private(set) var notFoundCount = 0
@@ -105,8 +105,8 @@ struct PageFacts {
         default: break
         }
         if finding.field == "status", finding.kind != .missingLocally {
-            let pair = StatusPair(ours: finding.localValue, apples: finding.appleValue)
-            statuses[pair, default: 0] += 1
+            let (stored, apples) = (finding.localValue.statusName, finding.appleValue.statusName)
+            statuses[stored, default: [:]][apples, default: 0] += 1
         }
     }
 }
@@ -155,19 +155,11 @@ extension Finding {
     }
 }
 
-/// Two sides of a status; what is not a status of Apple's counts together, so that there are few
-/// pairs.
-struct StatusPair: Hashable {
-    let ours: String
-    let apples: String
-
-    init(ours: FieldValue, apples: FieldValue) {
-        self.ours = Self.name(ours)
-        self.apples = Self.name(apples)
-    }
-
-    private static func name(_ value: FieldValue) -> String {
-        switch value {
+extension FieldValue {
+    /// The name of a status; what is not a status of Apple's counts together, so that there are few
+    /// names.
+    fileprivate var statusName: String {
+        switch self {
         case .null: "(none)"
         case .integer(1): "1 active"
         case .integer(2): "2 expired"

@@ -143,17 +143,11 @@ extension Page {
             ? "the stored value was empty" : entry.kinds.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A value for people; a missing value is named, an empty text is visible, and a time is
-    /// complete.
+    /// A value for people; a time is complete.
     private static func shown(_ value: FieldValue) -> String {
-        switch value {
-        case .null: "(none)"
-        case .text(""): "\"\""
-        case .time(let time):
-            time.rfc3339.hasSuffix(".000Z")
-                ? time.readable : time.rfc3339.replacing("T", with: " ").replacing("Z", with: "")
-        default: value.plainText
-        }
+        guard case .time(let time) = value else { return value.shown }
+        return time.rfc3339.hasSuffix(".000Z")
+            ? time.readable : time.rfc3339.replacing("T", with: " ").replacing("Z", with: "")
     }
 }
 

@@ -359,7 +359,7 @@ struct Page {
         case .undecided: undecided(&part)
         case .decisions: decisions(&part)
         case .calls: calls(&part)
-        case .business: PageBusiness(view: BusinessView(summary)).append(to: &part)
+        case .business: BusinessView(summary).append(to: &part)
         case .nights: charts(&part)
         case .calendar: calendar(&part)
         case .next: part.list(Section.next(summary).sentences)
@@ -391,12 +391,11 @@ extension Page {
         if counts.isEmpty { page.element("p", "There are no findings.") }
         page.table(counts, "Findings by kind and state", first: "kind")
         guard !facts.statuses.isEmpty else { return }
-        let pairs = facts.statuses.sorted {
-            ($0.key.ours, $0.key.apples) < ($1.key.ours, $1.key.apples)
-        }
         page.table(
             "Where the status differs: both sides", ["stored", "Apple’s", .number("findings")],
-            rows: pairs.map { pair, count in [pair.ours, pair.apples, count.grouped] })
+            rows: facts.statuses.sorted { $0.key < $1.key }.flatMap { stored, counts in
+                counts.sorted { $0.key < $1.key }.map { [stored, $0, $1.grouped] }
+            })
     }
 
     private func causes(_ page: inout Markup) {

@@ -1,108 +1,84 @@
 package import Subscriptions
 
-/// A plan for people: one line a change.
-package enum PlanListing {
-    /// How many rows of which table a plan changes, inserts and deletes.
-    package struct Counts: Hashable, Sendable {
-        private var subscriptions = 0
-        private var last: SubscriptionKey?
-        private var rows: [String: [RowAction: Int]] = [:]
+/// How many rows of which table a plan changes, inserts and deletes.
+package struct PlanCounts: Hashable, Sendable {
+    private var subscriptions = 0
+    private var last: SubscriptionKey?
+    private var rows: [String: [RowAction: Int]] = [:]
 
-        package init() {}
+    package init() {}
 
-        /// Corrections must come in the order of their subscriptions.
-        package mutating func add(_ correction: PlannedCorrection) {
-            if correction.changes.transactionTable != .purchases, last != correction.subscription {
-                subscriptions += 1
-                last = correction.subscription
-            }
-            rows[correction.table, default: [:]][correction.action, default: 0] += 1
+    /// Corrections must come in the order of their subscriptions.
+    package mutating func add(_ correction: PlannedCorrection) {
+        if correction.changes.transactionTable != .purchases, last != correction.subscription {
+            subscriptions += 1
+            last = correction.subscription
         }
-
-        /// All counts in a sentence.
-        ///
-        /// Such as
-        /// `3 subscriptions; rows of subscriptions 2 changed, 1 inserted; rows of transactions 12 inserted.`
-        package var sentence: String {
-            guard !rows.isEmpty else { return "nothing would be changed." }
-            let tables = rows.sorted { $0.key < $1.key }.map { table, actions in
-                let words: [(RowAction, String)] = [
-                    (.update, "changed"), (.insert, "inserted"), (.delete, "deleted"),
-                ]
-                let parts = words.compactMap { action, word in
-                    actions[action].map { "\($0.grouped) \(word)" }
-                }
-                return "\(table) " + parts.joined(separator: ", ")
-            }
-            let prefix = subscriptions > 0 ? "\(subscriptions.of("subscription")); " : ""
-            return prefix + "rows of "
-                + tables.joined(separator: "; rows of ") + "."
-        }
+        rows[correction.table, default: [:]][correction.action, default: 0] += 1
     }
 
+    /// All counts in a sentence.
+    ///
+    /// Such as
+    /// `3 subscriptions; rows of subscriptions 2 changed, 1 inserted; rows of transactions 12 inserted.`
+    package var sentence: String {
+        guard !rows.isEmpty else { return "nothing would be changed." }
+        let tables = rows.sorted { $0.key < $1.key }.map { table, actions in
+            let words: [(RowAction, String)] = [
+                (.update, "changed"), (.insert, "inserted"), (.delete, "deleted"),
+            ]
+            let parts = words.compactMap { action, word in
+                actions[action].map { "\($0.grouped) \(word)" }
+            }
+            return "\(table) " + parts.joined(separator: ", ")
+        }
+        let prefix = subscriptions > 0 ? "\(subscriptions.of("subscription")); " : ""
+        return prefix + "rows of " + tables.joined(separator: "; rows of ") + "."
+    }
+}
+
+/// A planned change for people: one line.
+extension PlannedCorrection {
     /// `~ 420001000000000 status 2 → 1, expires_date … → …; because access_missing`.
     ///
-    /// - Parameters:
-    ///   - correction: What is planned.
-    ///   - fate: What became of it; said unless it is still planned.
+    /// - Parameter fate: What became of it; said unless it is still planned.
     /// - Returns: One line, safe on a terminal.
-    package static func line(of correction: PlannedCorrection, fate: CorrectionFate) -> String {
-        line(
-            of: correction, fate: fate,
-            telling: correction.changes.named.map { words(of: $0, in: correction) })
+    package func line(fate: CorrectionFate) -> String {
+        line(fate: fate, telling: changes.named.map(words))
     }
 
     /// One line with some of the changes in words.
-    static func line(
-        of correction: PlannedCorrection, fate: CorrectionFate, telling changes: [String]
-    ) -> String {
+    private func line(fate: CorrectionFate, telling texts: [String]) -> String {
         let sign =
-            switch correction.action {
+            switch action {
             case .update: "~"
             case .insert: "+"
             case .delete: "-"
             }
-        let key = correction.subscription
-        var line = "\(sign) \(key.originalTransactionID)"
-        if let transactionID = correction.transactionID {
-            line += " \(correction.changes.nameOfTransaction) \(transactionID)"
-        }
-        line += " " + changes.joined(separator: ", ")
-        let kinds = correction.kinds.map(\.rawValue).joined(separator: ", ")
+        var line = "\(sign) \(subscription.originalTransactionID)"
+        if let transactionID { line += " \(changes.nameOfTransaction) \(transactionID)" }
+        line += " " + texts.joined(separator: ", ")
+        let kinds = kinds.map(\.rawValue).joined(separator: ", ")
         line += "; because " + (kinds.isEmpty ? "the stored value was empty" : kinds)
         if fate != .planned { line += " (\(fate.rawValue))" }
         return line.onOneLine
     }
 
     /// A column with its value and its new value.
-    static func words(
-        of change: (column: String, change: FieldChange), in correction: PlannedCorrection
-    ) -> String {
-        let (before, after) = (shown(change.change.before), shown(change.change.after))
-        return switch correction.action {
+    private func words(of change: (column: String, change: FieldChange)) -> String {
+        let (before, after) = (change.change.before.shown, change.change.after.shown)
+        return switch action {
         case .update: "\(change.column) \(before) → \(after)"
         case .insert: "\(change.column) \(after)"
         case .delete: "\(change.column) \(before)"
         }
     }
 
-    /// Returns the change for machines.
-    package static func json(
-        of correction: PlannedCorrection, fate: CorrectionFate
-    ) -> CanonicalJSON {
-        .object(correction.planMembers.merging(["fate": .string(fate.rawValue)]) { own, _ in own })
+    /// The change for machines.
+    package func json(fate: CorrectionFate) -> CanonicalJSON {
+        .object(planMembers.merging(["fate": .string(fate.rawValue)]) { own, _ in own })
     }
 
-    private static func shown(_ value: FieldValue) -> String {
-        switch value {
-        case .null: "(none)"
-        case .text(""): "\"\""
-        default: value.plainText
-        }
-    }
-}
-
-extension PlanListing {
     /// About two lines of the summary.
     private static let mostCharacters = 165
 
@@ -114,41 +90,49 @@ extension PlanListing {
 
     /// Returns `line` with as many columns as two lines of the summary have room for.
     ///
-    /// - Parameters:
-    ///   - correction: What is planned.
-    ///   - fate: What became of it; said unless it is still planned.
+    /// - Parameter fate: What became of it; said unless it is still planned.
     /// - Returns: One line, safe on a terminal.
-    static func brief(of correction: PlannedCorrection, fate: CorrectionFate) -> String {
-        let named = correction.changes.named
+    fileprivate func brief(fate: CorrectionFate) -> String {
+        let named = changes.named
         var shown = named
-        if correction.action == .update {
+        if action == .update {
             // That Apple signed it later is true of every change.
             let others = named.filter { $0.column != "signed_date" }
             if !others.isEmpty { shown = others }
             // What the correction is for, before what is written with it.
             var reasons: [String] = []
-            for column in correction.kinds.flatMap(\.columns)
-            where !reasons.contains(column.rawValue) {
+            for column in kinds.flatMap(\.columns) where !reasons.contains(column.rawValue) {
                 reasons.append(column.rawValue)
             }
             shown =
                 reasons.compactMap { reason in shown.first { $0.column == reason } }
                 + shown.filter { !reasons.contains($0.column) }
         } else {
-            let chosen = telling.compactMap { column in named.first { $0.column == column } }
+            let chosen = Self.telling.compactMap { column in named.first { $0.column == column } }
             if !chosen.isEmpty { shown = chosen }
         }
-        var room = mostCharacters - line(of: correction, fate: fate, telling: []).count
+        var room = Self.mostCharacters - line(fate: fate, telling: []).count
         var texts: [String] = []
         for change in shown {
-            let words = words(of: change, in: correction)
+            let words = words(of: change)
             room -= words.count + 2
             guard texts.isEmpty || room >= 0 else { break }
             texts.append(words)
         }
         let more = named.count - texts.count
         if more > 0 { texts.append(more.of("more column")) }
-        return line(of: correction, fate: fate, telling: texts)
+        return line(fate: fate, telling: texts)
+    }
+}
+
+extension FieldValue {
+    /// The value for people; a missing value is named, and an empty text is visible.
+    var shown: String {
+        switch self {
+        case .null: "(none)"
+        case .text(""): "\"\""
+        default: plainText
+        }
     }
 }
 
@@ -194,7 +178,7 @@ package struct PlanExcerpt: Hashable, Sendable {
         }
     }
 
-    private var counts = PlanListing.Counts()
+    private var counts = PlanCounts()
     private var lines: [String] = []
     private var changes = 0
     private let runID: String
@@ -204,7 +188,7 @@ package struct PlanExcerpt: Hashable, Sendable {
     /// - Throws: What the record throws.
     init(of record: any RunRecord, runID: String) throws {
         self.runID = runID
-        var counts = PlanListing.Counts()
+        var counts = PlanCounts()
         var kept: [Part: [String]] = [:]
         var changes = 0
         try record.forEachPlanned { correction, fate in
@@ -212,7 +196,7 @@ package struct PlanExcerpt: Hashable, Sendable {
             changes += 1
             let part = Part(of: correction)
             if kept[part, default: []].count < Self.mostLines {
-                kept[part, default: []].append(PlanListing.brief(of: correction, fate: fate))
+                kept[part, default: []].append(correction.brief(fate: fate))
             }
         }
         self.counts = counts

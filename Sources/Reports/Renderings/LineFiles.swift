@@ -5,11 +5,13 @@ extension ReportFile {
     static let discrepancies = ReportFile(
         name: "discrepancies.jsonl",
         purpose: "every finding, one JSON object a line, sorted by key",
-        table: { _ in Table.findings }, records: { try $0.record.forEachFinding($1) })
+        table: Table.findings, namesRun: false,
+        records: { try $0.record.forEachFinding($1) })
 
     static let discrepanciesCSV = ReportFile(
         name: "discrepancies.csv", purpose: "the same findings as CSV; amounts are milliunits",
-        table: { _ in Table.findings }, records: { try $0.record.forEachFinding($1) })
+        table: Table.findings, namesRun: false,
+        records: { try $0.record.forEachFinding($1) })
 
     static let corrections = ReportFile(
         name: "corrections.jsonl",
@@ -54,22 +56,22 @@ extension ReportFile {
     static let undecided = ReportFile(
         name: "undecided.csv",
         purpose: "rows that were not checked, with the reason; never a match",
-        table: { Table.undecided(in: $0.runID) }, records: { try $0.record.forEachUndecided($1) })
+        table: Table.undecided, records: { try $0.record.forEachUndecided($1) })
 
     static let notFound = ReportFile(
         name: "not_found.csv",
         purpose: "ids that Apple does not find: since when, on how many days, last good evidence",
-        table: { Table.notFound(in: $0.runID) }, records: { try $0.record.forEachNotFound($1) })
+        table: Table.notFound, records: { try $0.record.forEachNotFound($1) })
 
     static let notifications = ReportFile(
         name: "notifications.csv", purpose: "Apple's notification history against the inbox",
-        table: { Table.notifications(in: $0.runID) },
+        table: Table.notifications,
         records: { try $0.record.forEachNotification($1) })
 
     static let entitlements = ReportFile(
         name: "entitlements.csv",
         purpose: "what customers may use newly, longer or shorter since the report before",
-        table: { Table.entitlements(in: $0.runID) },
+        table: Table.entitlements,
         records: { try $0.record.forEachEntitlementChange($1) })
 
     static let unowned = ReportFile(
@@ -77,7 +79,7 @@ extension ReportFile {
         purpose: "purchases without a known owner, and what speaks for which customer; the program "
             + "never decides",
         mayBePacked: true,
-        table: { Table.unowned(in: $0.runID) }, records: { try $0.record.forEachUnowned($1) })
+        table: Table.unowned, records: { try $0.record.forEachUnowned($1) })
 
     static let evidence = ReportFile(
         name: "evidence.jsonl",
@@ -125,12 +127,12 @@ extension ReportFile {
         name: "business.jsonl",
         purpose: "renewals, cancellations, trials, refunds and failed charges by day and product, "
             + "counted from Apple's signed notifications; empty where none were read",
-        table: { Table.business(in: $0.runID) },
+        table: Table.business,
         records: { try BusinessView($0.summary).forEachLine($1) })
 
     static let businessCSV = ReportFile(
         name: "business.csv", purpose: "the same for a spreadsheet",
-        table: { Table.business(in: $0.runID) },
+        table: Table.business,
         records: { try BusinessView($0.summary).forEachLine($1) })
 }
 
@@ -185,97 +187,82 @@ extension Table where Record == ReportedFinding {
 
 extension Table where Record == UndecidedRow {
     /// Rows that were not checked, with the reason.
-    static func undecided(in runID: String) -> Table {
-        Table([
-            ("run_id", { _ in .own(runID) }),
-            ("app", { .text($0.key.bundleID) }),
-            ("environment", { .text($0.key.environment) }),
-            ("original_transaction_id", { .text($0.key.originalTransactionID) }),
-            ("customer_id", { Cell($0.customerID) }),
-            ("reason", { .own($0.reason.rawValue) }),
-        ])
-    }
+    static let undecided = Table([
+        ("app", { .text($0.key.bundleID) }),
+        ("environment", { .text($0.key.environment) }),
+        ("original_transaction_id", { .text($0.key.originalTransactionID) }),
+        ("customer_id", { Cell($0.customerID) }),
+        ("reason", { .own($0.reason.rawValue) }),
+    ])
 }
 
 extension Table where Record == NotFoundAccount {
     /// Rows that Apple did not find: since when, on how many days, and what was last proven.
-    static func notFound(in runID: String) -> Table {
-        Table([
-            ("run_id", { _ in .own(runID) }),
-            ("app", { .text($0.key.bundleID) }),
-            ("environment", { .text($0.key.environment) }),
-            ("original_transaction_id", { .text($0.key.originalTransactionID) }),
-            ("customer_id", { Cell($0.customerID) }),
-            ("status", { Cell($0.status) }),
-            ("state", { .own($0.isConfirmed ? "confirmed" : "suspect") }),
-            ("first_day", { .own($0.absence.firstDay) }),
-            ("last_day", { .own($0.absence.lastDay) }),
-            ("distinct_days", { Cell($0.absence.distinctDays) }),
-            ("last_good_as_of", { Cell($0.lastGoodAsOf) }),
-            ("last_good_evidence", { Cell($0.lastGoodEvidence) }),
-        ])
-    }
+    static let notFound = Table([
+        ("app", { .text($0.key.bundleID) }),
+        ("environment", { .text($0.key.environment) }),
+        ("original_transaction_id", { .text($0.key.originalTransactionID) }),
+        ("customer_id", { Cell($0.customerID) }),
+        ("status", { Cell($0.status) }),
+        ("state", { .own($0.isConfirmed ? "confirmed" : "suspect") }),
+        ("first_day", { .own($0.absence.firstDay) }),
+        ("last_day", { .own($0.absence.lastDay) }),
+        ("distinct_days", { Cell($0.absence.distinctDays) }),
+        ("last_good_as_of", { Cell($0.lastGoodAsOf) }),
+        ("last_good_evidence", { Cell($0.lastGoodEvidence) }),
+    ])
 }
 
 extension Table where Record == EntitlementChange {
     /// Entitlements that changed, with when access ended before and when it ends now.
-    static func entitlements(in runID: String) -> Table {
-        Table([
-            ("run_id", { _ in .own(runID) }),
-            ("app", { .text($0.bundleID) }),
-            ("environment", { .text($0.environment) }),
-            ("customer_id", { .text($0.customerID) }),
-            ("entitlement", { .text($0.entitlement) }),
-            ("change", { .own($0.kind.rawValue) }),
-            ("expires_date_before", { Cell($0.wasUntil) }),
-            ("expires_date", { Cell($0.until) }),
-            ("grace_period_expires_date", { Cell($0.graceUntil) }),
-            ("will_renew", { Cell($0.willRenew.map { $0 ? 1 : 0 }) }),
-            ("product_id", { .text($0.productID) }),
-            ("original_transaction_id", { .text($0.originalTransactionID) }),
-            ("ownership", { Cell($0.ownership) }),
-            ("as_of", { Cell($0.asOf) }),
-        ])
-    }
+    static let entitlements = Table([
+        ("app", { .text($0.bundleID) }),
+        ("environment", { .text($0.environment) }),
+        ("customer_id", { .text($0.customerID) }),
+        ("entitlement", { .text($0.entitlement) }),
+        ("change", { .own($0.kind.rawValue) }),
+        ("expires_date_before", { Cell($0.wasUntil) }),
+        ("expires_date", { Cell($0.until) }),
+        ("grace_period_expires_date", { Cell($0.graceUntil) }),
+        ("will_renew", { Cell($0.willRenew.map { $0 ? 1 : 0 }) }),
+        ("product_id", { .text($0.productID) }),
+        ("original_transaction_id", { .text($0.originalTransactionID) }),
+        ("ownership", { Cell($0.ownership) }),
+        ("as_of", { Cell($0.asOf) }),
+    ])
 }
 
 extension Table where Record == UnownedPurchase {
     /// Purchases without a known owner, a line for each customer for whom something speaks.
-    static func unowned(in runID: String) -> Table {
-        Table([
-            ("run_id", { _ in .own(runID) }),
-            ("app", { .text($0.bundleID) }),
-            ("environment", { .text($0.environment) }),
-            ("original_transaction_id", { .text($0.originalTransactionID) }),
-            ("transaction_id", { Cell($0.transactionID) }),
-            ("product_id", { Cell($0.productID) }),
-            ("reason", { .own($0.reason.rawValue) }),
-            ("customer_id", { Cell($0.customerID) }),
-            ("app_account_token", { Cell($0.appAccountToken) }),
-            ("apple_account_token", { Cell($0.appleAccountToken) }),
-            ("speaks_for", { Cell($0.speaksFor) }),
-            ("because", { Cell($0.because?.rawValue) }),
-            ("evidence", { Cell($0.evidence) }),
-        ])
-    }
+    static let unowned = Table([
+        ("app", { .text($0.bundleID) }),
+        ("environment", { .text($0.environment) }),
+        ("original_transaction_id", { .text($0.originalTransactionID) }),
+        ("transaction_id", { Cell($0.transactionID) }),
+        ("product_id", { Cell($0.productID) }),
+        ("reason", { .own($0.reason.rawValue) }),
+        ("customer_id", { Cell($0.customerID) }),
+        ("app_account_token", { Cell($0.appAccountToken) }),
+        ("apple_account_token", { Cell($0.appleAccountToken) }),
+        ("speaks_for", { Cell($0.speaksFor) }),
+        ("because", { Cell($0.because?.rawValue) }),
+        ("evidence", { Cell($0.evidence) }),
+    ])
 }
 
 extension Table where Record == NotificationAudit {
     /// Apple's notification history against the inbox.
-    static func notifications(in runID: String) -> Table {
-        Table([
-            ("run_id", { _ in .own(runID) }),
-            ("app", { .text($0.app.bundleID) }),
-            ("environment", { .own($0.app.environment.rawValue) }),
-            ("notification_uuid", { .text($0.notificationUUID) }),
-            ("notification_type", { .text($0.notificationType) }),
-            ("subtype", { Cell($0.subtype) }),
-            ("signed_date", { Cell($0.signedDate) }),
-            ("original_transaction_id", { Cell($0.originalTransactionID) }),
-            ("attempts", { Cell($0.attempts) }),
-            ("last_attempt_result", { Cell($0.lastAttemptResult) }),
-            ("verdict", { .text($0.verdict) }),
-            ("evidence", { Cell($0.evidence) }),
-        ])
-    }
+    static let notifications = Table([
+        ("app", { .text($0.app.bundleID) }),
+        ("environment", { .own($0.app.environment.rawValue) }),
+        ("notification_uuid", { .text($0.notificationUUID) }),
+        ("notification_type", { .text($0.notificationType) }),
+        ("subtype", { Cell($0.subtype) }),
+        ("signed_date", { Cell($0.signedDate) }),
+        ("original_transaction_id", { Cell($0.originalTransactionID) }),
+        ("attempts", { Cell($0.attempts) }),
+        ("last_attempt_result", { Cell($0.lastAttemptResult) }),
+        ("verdict", { .text($0.verdict) }),
+        ("evidence", { Cell($0.evidence) }),
+    ])
 }

@@ -61,15 +61,16 @@ extension ReportFile {
     ///   - purpose: One sentence for `README.txt`.
     ///   - mayBePacked: Whether it is packed where it is large.
     ///   - table: The columns; each line also has the report's notice, if it has one.
+    ///   - namesRun: Whether the run's id is put before the columns.
     ///   - records: Hands over every record, in the order of the file.
     init<Record>(
         name: String, purpose: String, mayBePacked: Bool = false,
-        table: @escaping @Sendable (ReportSource) -> Table<Record>,
+        table: Table<Record>, namesRun: Bool = true,
         records:
             @escaping @Sendable (ReportSource, _ add: (Record) throws -> Void) throws -> Void
     ) {
         self.init(name: name, purpose: purpose, mayBePacked: mayBePacked) { source, file in
-            let table = table(source).stating(source.notice)
+            let table = (namesRun ? table.of(run: source.runID) : table).stating(source.notice)
             guard name.hasSuffix(".csv") else {
                 return try records(source) { record in
                     try file.append { table.appendJSON(record, to: &$0) }
@@ -192,8 +193,8 @@ extension ReportedApp {
     var json: CanonicalJSON {
         .object([
             "app_apple_id": appAppleID.map(CanonicalJSON.integer) ?? .null,
-            "bundle_id": .string(identity.bundleID),
-            "environment": .string(identity.environment.rawValue),
+            "bundle_id": .string(bundleID),
+            "environment": .string(environment),
         ])
     }
 }

@@ -54,7 +54,7 @@ extension RunSummary {
             "limits": .array(conclusion.limits.map(CanonicalJSON.string)),
             "messages": .array(conclusion.messages.map(CanonicalJSON.string)),
             "mode": .string(header.mode.rawValue),
-            "money": .array(sortedMoney.map(\.json)),
+            "money": .array(money.sortedForReading.map(\.json)),
             "notification_delays": delaysJSON,
             "outcome": conclusion.outcomeJSON,
             "plan": plan?.json ?? .null,
@@ -162,11 +162,6 @@ extension PlanSeal {
             "planned_by": .string(head.plannedBy), "sha256": .string(sha256),
         ])
     }
-}
-
-extension RunSummary {
-    /// By direction, in the order of `Direction`, then by currency.
-    var sortedMoney: [MoneyTotal] { money.sortedForReading }
 }
 
 extension MoneyTotal {

@@ -24,6 +24,20 @@ struct Table<Record>: Sendable {
         }
     }
 
+    /// The table with the run's id as its first column.
+    func of(run runID: String) -> Table {
+        let cell: @Sendable (Record) -> Cell = { _ in .own(runID) }
+        return Table([("run_id", cell)] + columns.map { ($0.name, $0.cell) })
+    }
+
+    /// The table with the notice as its last column.
+    func stating(_ notice: String?) -> Table {
+        guard let notice else { return self }
+        // It may quote arguments of the command line.
+        let cell: @Sendable (Record) -> Cell = { _ in .text(notice) }
+        return Table(columns.map { ($0.name, $0.cell) } + [("notice", cell)])
+    }
+
     /// The header line of the CSV file.
     var csvHeader: String { columns.map(\.name).joined(separator: ",") + "\r\n" }
 
@@ -243,22 +257,19 @@ struct AlikeLines<Record>: Sendable {
 
 extension Table where Record == BusinessView.Line {
     /// The table of events that Apple's notifications report.
-    static func business(in runID: String) -> Table {
-        Table([
-            ("run_id", { _ in .own(runID) }),
-            ("app", { .text($0.series.app.bundleID) }),
-            ("environment", { .own($0.series.app.environment.rawValue) }),
-            ("day", { .own($0.day.calendarDay) }),
-            ("product_id", { Cell($0.series.productID) }),
-            ("event", { .own($0.series.kind.rawValue) }),
-            ("events", { Cell($0.events) }),
-            ("day_read", { .own($0.reading.rawValue) }),
-            ("week_before", { Cell($0.compared.weekBefore) }),
-            ("weekdays_before", { Cell($0.compared.weekdays > 0 ? $0.compared.events : nil) }),
-            ("weekdays_read", { Cell($0.compared.weekdays) }),
-            ("falls_sharply", { Cell($0.falls.map { $0 ? 1 : 0 }) }),
-        ])
-    }
+    static let business = Table([
+        ("app", { .text($0.series.app.bundleID) }),
+        ("environment", { .own($0.series.app.environment.rawValue) }),
+        ("day", { .own($0.day.calendarDay) }),
+        ("product_id", { Cell($0.series.productID) }),
+        ("event", { .own($0.series.kind.rawValue) }),
+        ("events", { Cell($0.events) }),
+        ("day_read", { .own($0.reading.rawValue) }),
+        ("week_before", { Cell($0.compared.weekBefore) }),
+        ("weekdays_before", { Cell($0.compared.weekdays > 0 ? $0.compared.events : nil) }),
+        ("weekdays_read", { Cell($0.compared.weekdays) }),
+        ("falls_sharply", { Cell($0.falls.map { $0 ? 1 : 0 }) }),
+    ])
 }
 
 extension Int64 {

@@ -184,7 +184,7 @@ extension RunSummary {
     package var sums: RunSums {
         RunSums(
             corrected: corrections[.applied] ?? 0, open: count(of: WorstFindings.openStates),
-            new: count(of: [.new]), money: sortedMoney)
+            new: count(of: [.new]), money: money.sortedForReading)
     }
 
     /// The first line of its summary.

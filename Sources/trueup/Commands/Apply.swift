@@ -89,8 +89,8 @@ struct Apply: Verb {
             correction, fate in
             fates[fate, default: 0] += 1
             try common.show(
-                PlanListing.json(of: correction, fate: fate),
-                [PlanListing.line(of: correction, fate: fate)], in: invocation)
+                correction.json(fate: fate),
+                [correction.line(fate: fate)], in: invocation)
         }
         let left = (fates[.stale] ?? 0) + (fates[.unproven] ?? 0)
         if !common.json {

@@ -297,7 +297,7 @@ struct Show: Verb {
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try common.settings(in: invocation)
         let (runID, record) = try RunName(run).record(settings, in: invocation)
-        var counts = PlanListing.Counts()
+        var counts = PlanCounts()
         try record.forEachPlanned { correction, _ in counts.add(correction) }
         if !common.json {
             let summary = try record.summary()
@@ -312,8 +312,8 @@ struct Show: Verb {
         }
         try record.forEachPlanned { correction, fate in
             try common.show(
-                PlanListing.json(of: correction, fate: fate),
-                [PlanListing.line(of: correction, fate: fate)], in: invocation)
+                correction.json(fate: fate),
+                [correction.line(fate: fate)], in: invocation)
         }
         return .ok
     }
