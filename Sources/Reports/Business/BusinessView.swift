@@ -139,17 +139,13 @@ struct BusinessView {
         return (kinds(of: app) + series.filter { $0.app == app }).compactMap { series -> Fall? in
             guard let count = events(series, on: day) else { return nil }
             return Fall(series: series, events: count, compared: compared(series, on: day))
-        }.filter { $0.compared.weekdays >= SharpFall.leastWeekdays }
+        }.filter { $0.compared.weekdays >= Comparison.leastWeekdays }
     }
 
     /// Those that fell sharply; what never occurs on that weekday is not a comparison.
     private func falling(_ candidates: [Fall]) -> [Fall] {
         let comparisons = candidates.filter { $0.compared.events > 0 }.count
-        return candidates.filter {
-            SharpFall.isSharp(
-                events: $0.events, before: $0.compared.events, weekdays: $0.compared.weekdays,
-                comparisons: comparisons)
-        }
+        return candidates.filter { $0.compared.isSharpFall(to: $0.events, among: comparisons) }
     }
 
     /// By app, then in the order of kinds, all products before one.
@@ -293,9 +289,9 @@ extension BusinessView.Fall {
 /// than `chance`, divided by how many series of an app were checked that day. So an app without a
 /// change has a false alarm on one day in a thousand at most. Real sales vary more than that
 /// assumption allows, which the half that must be gone makes up for.
-enum SharpFall {
+extension BusinessView.Comparison {
     /// The probability of a false alarm for an app and a day.
-    static let chance = 0.001
+    private static let chance = 0.001
     /// Fewer weekdays before say too little.
     static let leastWeekdays = 2
     /// With more events than this, half of them gone is beyond any chance.
@@ -304,19 +300,18 @@ enum SharpFall {
     /// Whether so few events are a sharp fall.
     ///
     /// - Parameters:
-    ///   - events: How many there were on the day.
-    ///   - before: How many there were on the same weekday of the weeks before, together.
-    ///   - weekdays: How many such days were counted.
+    ///   - today: How many there were on the day.
     ///   - comparisons: How many series of the app are checked for that day.
     /// - Returns: Whether half is gone, and not by chance.
-    static func isSharp(events: Int, before: Int, weekdays: Int, comparisons: Int) -> Bool {
-        guard weekdays >= leastWeekdays, events >= 0, before > 0 else { return false }
-        guard Double(events) * 2 * Double(weekdays) <= Double(before) else { return false }
-        let all = Double(events) + Double(before)
-        guard all <= certainEvents else { return true }
+    func isSharpFall(to today: Int, among comparisons: Int) -> Bool {
+        let before = events
+        guard weekdays >= Self.leastWeekdays, today >= 0, before > 0 else { return false }
+        guard Double(today) * 2 * Double(weekdays) <= Double(before) else { return false }
+        let all = Double(today) + Double(before)
+        guard all <= Self.certainEvents else { return true }
         let own = 1 / (Double(weekdays) + 1)
-        return probability(ofAtMost: events, of: Int(all), each: own)
-            < chance / Double(max(1, comparisons))
+        return Self.probability(ofAtMost: today, of: Int(all), each: own)
+            < Self.chance / Double(max(1, comparisons))
     }
 
     /// The lower tail of the binomial distribution; `all` is small, so that nothing underflows.

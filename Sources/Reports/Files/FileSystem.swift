@@ -4,7 +4,7 @@ import Glibc
 import Subscriptions
 
 /// The few operations on folders and links that a report needs, each with a sentence on failure.
-enum FileSystem {
+package enum FileSystem {
     /// The kind of an entry of a folder.
     enum Entry {
         case nothing, folder, link, other

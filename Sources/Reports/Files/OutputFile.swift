@@ -254,8 +254,8 @@ struct FileDescriptor: ~Copyable {
     }
 }
 
-/// A file that another service sent, kept as it was sent.
-package enum ReceivedFile {
+/// Files that another service sent, kept as they were sent.
+extension FileSystem {
     /// Writes a file that has its name only when it is whole, checked and on the disk.
     ///
     /// - Parameters:
@@ -268,7 +268,7 @@ package enum ReceivedFile {
         _ bytes: [UInt8], named name: String, in folder: String,
         check: (_ draft: String) throws -> Void
     ) throws {
-        try FileSystem.makeFolders(folder)
+        try makeFolders(folder)
         let path = folder + "/" + name
         let draft = path + ReportFolder.partialSuffix
         do {
@@ -276,14 +276,14 @@ package enum ReceivedFile {
             try file.append { $0 += bytes }
             _ = try file.close(named: name)
             try check(draft)
-            try FileSystem.rename(draft, to: path)
-            try FileSystem.synchronize(folder: folder)
+            try rename(draft, to: path)
+            try synchronize(folder: folder)
         } catch {
-            try? FileSystem.removeTree(draft)
+            try? removeTree(draft)
             throw error
         }
     }
 
     /// Whether a file of this path is there.
-    package static func exists(_ path: String) -> Bool { FileSystem.entry(at: path) != .nothing }
+    package static func exists(_ path: String) -> Bool { entry(at: path) != .nothing }
 }

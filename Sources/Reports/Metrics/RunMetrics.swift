@@ -33,44 +33,71 @@ package struct RunMetrics: Hashable, Sendable {
         self.standing = standing
     }
 
-    package var text: String {
+    private typealias Sample = (labels: [(name: String, value: String)], value: String)
+
+    package var text: String { (run + rows + findings + coverage + calls).joined() }
+
+    /// The labels of every sample.
+    private var common: [(name: String, value: String)] {
         let apps = summary.header.appsAlone
         // A series of its own for each worker: their sums are those of the whole run.
-        let common: [(name: String, value: String)] =
-            [("job", summary.header.job)]
+        return [("job", summary.header.job)]
             + (apps.isEmpty ? [] : [(MetricsFile.appsLabel, apps.joined(separator: ","))])
-        return families.filter { !$0.samples.isEmpty }
-            .map { $0.text(labelled: common) }.joined()
     }
 
-    private var families: [MetricFamily] { run + rows + findings + coverage + calls }
+    /// One metric with all its samples; nothing where there are none.
+    private func family(_ name: String, _ help: String, _ samples: [Sample]) -> String {
+        guard !samples.isEmpty else { return "" }
+        let common = common
+        var text = "# HELP \(name) \(help)\n# TYPE \(name) gauge\n"
+        for sample in samples {
+            let labels = (common + sample.labels)
+                .map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
+            text += "\(name){\(labels)} \(sample.value)\n"
+        }
+        return text
+    }
 
-    private var run: [MetricFamily] {
+    /// The format knows these three escapes and no others.
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        for character in value.unicodeScalars {
+            switch character {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(character)
+            }
+        }
+        return text
+    }
+
+    private var run: [String] {
         let (header, conclusion) = (summary.header, summary.conclusion)
         return [
-            MetricFamily(
+            family(
                 "trueup_last_run_info", "The last whole run.",
                 [([("run_id", header.runID), ("version", header.toolVersion)], "1")]),
-            MetricFamily(
+            family(
                 "trueup_last_run_timestamp_seconds", "When the last whole run ended.",
                 [([], conclusion.ended.seconds)]),
-            MetricFamily(
+            family(
                 "trueup_last_run_exit_status", "Its exit status; 0 is the best.",
                 [([], String(conclusion.exitStatus.code))]),
-            MetricFamily(
+            family(
                 "trueup_last_run_duration_seconds", "How long it took.",
                 [([], seconds(conclusion.ended.milliseconds(since: header.started)))]),
-            MetricFamily(
+            family(
                 "trueup_last_success_timestamp_seconds",
                 "When a whole run last ended with everything checked (exit status 0 or 2).",
                 standing.lastSuccess.map { [([], $0.seconds)] } ?? []),
         ]
     }
 
-    private var rows: [MetricFamily] {
+    private var rows: [String] {
         let totals = summary.totals
         return [
-            MetricFamily(
+            family(
                 "trueup_rows", "Rows in scope by verdict.",
                 [
                     ([("verdict", "match")], String(totals.matched)),
@@ -78,10 +105,10 @@ package struct RunMetrics: Hashable, Sendable {
                     ([("verdict", "undecided")], String(totals.undecidedCount)),
                     ([("verdict", "excluded")], String(totals.excludedCount)),
                 ]),
-            MetricFamily(
+            family(
                 "trueup_undecided_rows", "Rows that could not be checked, by reason.",
                 samples(totals.undecided, by: "reason")),
-            MetricFamily(
+            family(
                 "trueup_purchases", "Stored one-time purchases by verdict.",
                 (summary.measures?.purchases?.counts ?? [:])
                     .filter {
@@ -89,7 +116,7 @@ package struct RunMetrics: Hashable, Sendable {
                     }
                     .sorted { $0.key < $1.key }
                     .map { ([("verdict", $0.key)], String($0.value)) }),
-            MetricFamily(
+            family(
                 "trueup_corrections", "Corrections by what became of them.",
                 samples(summary.corrections, by: "fate")),
         ]
@@ -98,20 +125,20 @@ package struct RunMetrics: Hashable, Sendable {
     /// A sample for each name, also for those that are not counted.
     private func samples<Name: CaseIterable & RawRepresentable<String> & Hashable>(
         _ counts: [Name: Int], by label: String
-    ) -> [MetricFamily.Sample] {
+    ) -> [Sample] {
         Name.allCases.map { ([(label, $0.rawValue)], String(counts[$0] ?? 0)) }
     }
 
-    private var findings: [MetricFamily] {
+    private var findings: [String] {
         let unresolved = summary.findings.filter { WorstFindings.openStates.contains($0.state) }
         return [
-            MetricFamily(
+            family(
                 "trueup_open_findings", "Findings that are not resolved, by kind and severity.",
                 counts(of: unresolved)),
-            MetricFamily(
+            family(
                 "trueup_new_findings", "Open findings that the run before did not report.",
                 counts(of: unresolved.filter { $0.state == .new })),
-            MetricFamily(
+            family(
                 "trueup_open_findings_by_severity",
                 "How many findings of each severity are not resolved; also where there are none.",
                 Severity.allCases.map { severity in
@@ -119,7 +146,7 @@ package struct RunMetrics: Hashable, Sendable {
                         .reduce(0) { $0 + $1.findings }
                     return ([("severity", severity.rawValue)], String(count))
                 }),
-            MetricFamily(
+            family(
                 "trueup_money_at_risk",
                 "List prices of the periods that findings name, in units of the currency.",
                 summary.money.sortedForReading.map { total in
@@ -131,7 +158,7 @@ package struct RunMetrics: Hashable, Sendable {
         ]
     }
 
-    private func counts(of findings: [FindingCount]) -> [MetricFamily.Sample] {
+    private func counts(of findings: [FindingCount]) -> [Sample] {
         findings.sorted { ($0.kind.rawValue, $0.severity) < ($1.kind.rawValue, $1.severity) }
             .reduce(into: [(kind: FindingKind, severity: Severity, findings: Int)]()) {
                 if let last = $0.last, last.kind == $1.kind, last.severity == $1.severity {
@@ -148,30 +175,30 @@ package struct RunMetrics: Hashable, Sendable {
             }
     }
 
-    private var coverage: [MetricFamily] {
+    private var coverage: [String] {
         let coverage = summary.conclusion.coverage
         return [
-            MetricFamily(
+            family(
                 "trueup_asked_rows", "Rows that the run asked Apple for, by reason.",
                 coverage.map { samples($0.asked, by: "reason") } ?? []),
-            MetricFamily(
+            family(
                 "trueup_left_rows", "Rows that should have been checked and were not.",
                 coverage.map { samples($0.left, by: "reason") } ?? []),
-            MetricFamily(
+            family(
                 "trueup_quiet_rows", "Rows that no reason named.",
                 coverage?.quiet.map { [([], String($0))] } ?? []),
-            MetricFamily(
+            family(
                 "trueup_remaining_risk_rows",
                 "With 95 % confidence at most so many of the unchanged rows differ from Apple.",
                 coverage?.sample.map { [([], String($0.bound))] } ?? []),
-            MetricFamily(
+            family(
                 "trueup_owed_rows", "Rows that the next run must check.",
                 [([], String(standing.pending))]),
-            MetricFamily(
+            family(
                 "trueup_oldest_check_timestamp_seconds",
                 "When Apple signed the oldest statement by which a row was checked.",
                 standing.oldestCheck.map { [([], $0.seconds)] } ?? []),
-            MetricFamily(
+            family(
                 "trueup_watermark_timestamp_seconds",
                 "Up to when the notification history of the app has been read.",
                 standing.watermarks.sorted { $0.key < $1.key }.map { app, time in
@@ -183,26 +210,26 @@ package struct RunMetrics: Hashable, Sendable {
         ]
     }
 
-    private var calls: [MetricFamily] {
+    private var calls: [String] {
         [
-            MetricFamily(
+            family(
                 "trueup_calls", "Calls of the last whole run, by endpoint and result.",
                 summary.conclusion.calls.map {
                     ([("endpoint", $0.endpoint), ("result", $0.result)], String($0.calls))
                 }),
-            MetricFamily(
+            family(
                 "trueup_quota_used_ratio",
                 "Calls of the hour that ended with the run, as a part of Apple's limit.",
                 standing.quota.map(ratio)),
-            MetricFamily(
+            family(
                 "trueup_quota_peak_ratio",
                 "The most calls of any hour of the run, as a part of Apple's limit.",
                 (summary.measures?.effort?.peaks ?? []).map(ratio)),
-            MetricFamily(
+            family(
                 "trueup_notification_delay_seconds",
                 "Delay from Apple's signature to your endpoint (way arrived) or to the run (way "
                     + "recovered), of notifications that no earlier run had read.", delays),
-            MetricFamily(
+            family(
                 "trueup_waited_seconds",
                 "How long the run waited before calls to Apple, by reason.",
                 standing.waitedMilliseconds.sorted { $0.key < $1.key }.map {
@@ -211,10 +238,10 @@ package struct RunMetrics: Hashable, Sendable {
         ]
     }
 
-    private var delays: [MetricFamily.Sample] {
+    private var delays: [Sample] {
         let delivery = summary.measures?.delivery
         return [("arrived", delivery?.arrived), ("recovered", delivery?.recovered)].flatMap {
-            way, figures -> [MetricFamily.Sample] in
+            way, figures -> [Sample] in
             guard let figures else { return [] }
             return [
                 ([("way", way), ("figure", "median")], String(figures.medianSeconds)),
@@ -224,7 +251,7 @@ package struct RunMetrics: Hashable, Sendable {
     }
 
     /// The calls of an hour as a part of Apple's limit, to four decimals.
-    private func ratio(_ hour: CallEffort.Peak) -> MetricFamily.Sample {
+    private func ratio(_ hour: CallEffort.Peak) -> Sample {
         let parts = Int(min(1e12, Double(hour.calls) * 10_000 / Double(max(1, hour.limit))))
         return (
             [

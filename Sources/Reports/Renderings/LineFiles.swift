@@ -173,7 +173,7 @@ extension Table where Record == ReportedFinding {
         ("local_as_of", { Cell($0.finding.localAsOf) }),
         ("apple_as_of", { Cell($0.finding.appleAsOf) }),
         ("direction", { .own($0.finding.direction.rawValue) }),
-        ("amount", { Cell($0.finding.amount) }),
+        ("amount", { .amount($0.finding.amount, in: $0.finding.currency) }),
         ("currency", { Cell($0.finding.currency) }),
         ("cause", { Cell($0.finding.cause) }),
         ("evidence", { Cell($0.finding.evidence) }),

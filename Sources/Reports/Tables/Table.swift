@@ -68,11 +68,19 @@ enum Cell {
     /// Text that this program made: names, digests, times. Never defused.
     case own(String)
     case integer(Int64)
+    /// In UTC.
+    case time(Timestamp)
+    /// A workbook shows it in units of the currency, other files in milliunits.
+    case amount(milliunits: Int64, currency: String?)
 
     init(_ value: String?) { self = value.map(Cell.text) ?? .null }
     static func own(_ value: String?) -> Cell { value.map(Cell.own) ?? .null }
 
-    init(_ value: Timestamp?) { self = value.map { .own($0.rfc3339) } ?? .null }
+    static func amount(_ milliunits: Int64?, in currency: String?) -> Cell {
+        milliunits.map { .amount(milliunits: $0, currency: currency) } ?? .null
+    }
+
+    init(_ value: Timestamp?) { self = value.map(Cell.time) ?? .null }
     init(_ value: Int64?) { self = value.map(Cell.integer) ?? .null }
     init(_ value: Int?) { self = value.map { .integer(Int64($0)) } ?? .null }
     init(_ value: EvidenceDigest?) { self = value.map { .own($0.hexadecimal) } ?? .null }
@@ -82,7 +90,7 @@ enum Cell {
         case .null: self = .null
         case .text(let text): self = .text(text)
         case .integer(let number): self = .integer(number)
-        case .time(let time): self = .own(time.rfc3339)
+        case .time(let time): self = .time(time)
         }
     }
 
@@ -90,8 +98,10 @@ enum Cell {
     func appendJSON(to bytes: inout [UInt8]) {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
-        case .integer(let number): bytes.append(contentsOf: String(number).utf8)
+        case .integer(let number), .amount(let number, _):
+            bytes.append(contentsOf: String(number).utf8)
         case .text(let text), .own(let text): CanonicalJSON.append(quoted: text, to: &bytes)
+        case .time(let time): CanonicalJSON.append(quoted: time.rfc3339, to: &bytes)
         }
     }
 
@@ -99,9 +109,11 @@ enum Cell {
     func appendCSV(to bytes: inout [UInt8]) {
         switch self {
         case .null: break
-        case .integer(let number): bytes.append(contentsOf: String(number).utf8)
+        case .integer(let number), .amount(let number, _):
+            bytes.append(contentsOf: String(number).utf8)
         case .text(let text): Self.append(text, isForeign: true, to: &bytes)
         case .own(let text): Self.append(text, isForeign: false, to: &bytes)
+        case .time(let time): Self.append(time.rfc3339, isForeign: false, to: &bytes)
         }
     }
 }

@@ -44,9 +44,7 @@ struct FindingSheet {
     static let byteLimit = 4_000_000_000
 
     /// A column; `letters` are those of its cells, without the row.
-    private typealias Column = (
-        name: String, letters: String, cell: (ReportedFinding) -> WorkbookCell
-    )
+    private typealias Column = (name: String, letters: String, cell: (ReportedFinding) -> Cell)
 
     private let source: ReportSource
     private let columns: [Column]
@@ -60,26 +58,10 @@ struct FindingSheet {
         self.rowLimit = rowLimit
         let named = Table.findings.stating(source.notice).columns
         columns = named.enumerated().map { index, plain in
-            let letters = Self.letters(of: index)
-            guard let cell = Self.typed[plain.name] else {
-                return (plain.name, letters, { WorkbookCell(plain.cell($0)) })
-            }
-            return (plain.name == "amount" ? "amount_in_currency" : plain.name, letters, cell)
+            let name = plain.name == "amount" ? "amount_in_currency" : plain.name
+            return (name, Self.letters(of: index), plain.cell)
         }
     }
-
-    /// Columns whose values are more than text or a number there.
-    private static let typed: [String: @Sendable (ReportedFinding) -> WorkbookCell] = [
-        "local_value": { WorkbookCell($0.finding.localValue) },
-        "apple_value": { WorkbookCell($0.finding.appleValue) },
-        "local_as_of": { WorkbookCell($0.finding.localAsOf) },
-        "apple_as_of": { WorkbookCell($0.finding.appleAsOf) },
-        "first_seen": { WorkbookCell($0.firstSeen) },
-        "amount": { reported in
-            guard let amount = reported.finding.amount else { return .empty }
-            return .amount(milliunits: amount, currency: reported.finding.currency)
-        },
-    ]
 
     /// The letters of the last column.
     var lastColumn: String { columns.last?.letters ?? "A" }
@@ -95,7 +77,7 @@ struct FindingSheet {
         var isFull = false
         try hand(
             WorkbookParts.opening(widths: columns.map { Self.width($0.name) }, isSelected: true))
-        try hand(rowBytes(1) { WorkbookCell.heading($0.name) })
+        try hand(rowBytes(1, isHeading: true) { .text($0.name) })
         try source.record.forEachFinding { finding in
             guard !isFull else { return }
             let bytes = rowBytes(row + 1) { $0.cell(finding) }
@@ -110,7 +92,7 @@ struct FindingSheet {
         }
         if isFull {
             var closing = Array("<row r=\"\(row + 1)\">".utf8)
-            WorkbookCell.text(Self.remark).append(at: "A\(row + 1)", to: &closing)
+            Cell.text(Self.remark).append(at: "A\(row + 1)", to: &closing)
             closing.append(contentsOf: "</row>\n".utf8)
             try hand(closing)
         }
@@ -132,11 +114,15 @@ struct FindingSheet {
         }
     }
 
-    private func rowBytes(_ row: Int, _ cell: (Column) -> WorkbookCell) -> [UInt8] {
+    private func rowBytes(
+        _ row: Int, isHeading: Bool = false, _ cell: (Column) -> Cell
+    ) -> [UInt8] {
         let number = String(row)
         var bytes = Array("<row r=\"\(number)\">".utf8)
         bytes.reserveCapacity(2048)
-        for column in columns { cell(column).append(at: column.letters + number, to: &bytes) }
+        for column in columns {
+            cell(column).append(at: column.letters + number, isHeading: isHeading, to: &bytes)
+        }
         bytes.append(contentsOf: "</row>\n".utf8)
         return bytes
     }
@@ -173,12 +159,11 @@ struct ControlSheet {
     var bytes: [UInt8] {
         var bytes = WorkbookParts.opening(widths: Self.headings.map { _ in 22 })
         let rows =
-            [Self.headings.map(WorkbookCell.heading)] + control.apps.flatMap(lines)
-            + purchaseLines
+            [Self.headings.map(Cell.own)] + control.apps.flatMap(lines) + purchaseLines
         for (index, cells) in rows.enumerated() {
             bytes.append(contentsOf: "<row r=\"\(index + 1)\">".utf8)
             for (cell, letter) in zip(cells, "ABCDEFGH") {
-                cell.append(at: "\(letter)\(index + 1)", to: &bytes)
+                cell.append(at: "\(letter)\(index + 1)", isHeading: index == 0, to: &bytes)
             }
             bytes.append(contentsOf: "</row>\n".utf8)
         }
@@ -188,7 +173,7 @@ struct ControlSheet {
     }
 
     /// Of all apps of the run together.
-    private var purchaseLines: [[WorkbookCell]] {
+    private var purchaseLines: [[Cell]] {
         (purchases?.counts ?? [:]).sorted { $0.key < $1.key }.map { name, number in
             [
                 .text(""), .text(""), .text("purchases." + name), .text("purchases"), .text(""),
@@ -197,7 +182,7 @@ struct ControlSheet {
         }
     }
 
-    private func lines(_ app: AppControlTotals) -> [[WorkbookCell]] {
+    private func lines(_ app: AppControlTotals) -> [[Cell]] {
         let counts: [(String, ControlSums?)] = [
             ("previous", app.previous?.sums), ("uncounted_corrections", app.uncounted),
             ("others_since", app.othersSince), ("before", app.before),
@@ -205,12 +190,12 @@ struct ControlSheet {
             ("after", app.after), ("judged.ours_before", app.judged.before),
             ("judged.apple", app.judged.apple), ("judged.ours_after", app.judged.after),
         ]
-        return counts.flatMap { name, sums -> [[WorkbookCell]] in
+        return counts.flatMap { name, sums -> [[Cell]] in
             guard let sums else { return [] }
-            let opening: [WorkbookCell] = [
+            let opening: [Cell] = [
                 .text(app.bundleID), .text(app.environment), .text(name),
             ]
-            let rows = ControlSums.statusGroups.map { group -> [WorkbookCell] in
+            let rows = ControlSums.statusGroups.map { group -> [Cell] in
                 opening + [
                     .text("rows"), .text(group == 0 ? "none" : String(group)),
                     .integer(Int64(clamping: sums.statuses[group] ?? 0)),

@@ -100,7 +100,7 @@ struct WorkbookParts {
         """
     }
 
-    /// The formats in the order of `WorkbookCell.Style`.
+    /// The formats in the order of `Cell.Style`.
     private var styles: String {
         let formats: [(number: Int, font: Int)] = [
             (0, 0), (49, 0), (49, 1), (164, 0), (3, 0), (4, 0), (165, 0), (1, 0),
@@ -128,47 +128,26 @@ struct WorkbookParts {
     }
 }
 
-/// One value of a sheet, of a type that spreadsheets know.
-enum WorkbookCell {
-    case empty
-    /// Shown as it is, whatever it looks like: no cell of text is ever run as a formula.
-    case text(String)
-    case heading(String)
-    case integer(Int64)
-    /// In units of its currency.
-    case amount(milliunits: Int64, currency: String?)
-    /// In UTC.
-    case time(Timestamp)
-
-    init(_ cell: Cell) {
-        switch cell {
-        case .null: self = .empty
-        case .integer(let number): self = .integer(number)
-        case .text(let text), .own(let text): self = .text(text)
-        }
-    }
-
-    init(_ time: Timestamp?) { self = time.map(WorkbookCell.time) ?? .empty }
-
-    init(_ value: FieldValue) {
-        if case .time(let time) = value { self = .time(time) } else { self.init(Cell(value)) }
-    }
-
+/// A value of a sheet, of a type that spreadsheets know.
+extension Cell {
     /// The formats of cells by their place in `xl/styles.xml`.
-    enum Style: Int {
+    private enum Style: Int {
         case general, text, heading, time, wholeAmount, amount, finerAmount, integer
     }
 
     /// Appends the cell's element; nothing for an empty one.
     ///
+    /// Text is shown as it is, whatever it looks like: no cell of text is ever run as a formula.
+    ///
     /// - Parameters:
     ///   - reference: Where it is, such as `B7`.
+    ///   - isHeading: Whether a text is the heading of a column.
     ///   - bytes: Takes it.
-    func append(at reference: String, to bytes: inout [UInt8]) {
+    func append(at reference: String, isHeading: Bool = false, to bytes: inout [UInt8]) {
         switch self {
-        case .empty: break
-        case .text(let text): Self.append(text, .text, reference, &bytes)
-        case .heading(let text): Self.append(text, .heading, reference, &bytes)
+        case .null: break
+        case .text(let text), .own(let text):
+            Self.append(text, isHeading ? .heading : .text, reference, &bytes)
         case .integer(let number):
             Self.append(number: String(number), .integer, reference, &bytes)
         case .amount(let milliunits, let currency):

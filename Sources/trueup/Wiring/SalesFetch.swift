@@ -99,7 +99,7 @@ package struct SalesFetch {
             for report in SalesReport.allCases {
                 let name = name(of: report, day)
                 let path = folder + "/" + name
-                if ReceivedFile.exists(path) {
+                if FileSystem.exists(path) {
                     result.files.append(path)
                     continue
                 }
@@ -155,7 +155,7 @@ package struct SalesFetch {
 
     /// Keeps a report, unless its gzip data is damaged or incomplete.
     private static func keep(_ bytes: [UInt8], named name: String, in folder: String) throws {
-        try ReceivedFile.write(bytes, named: name, in: folder) { draft in
+        try FileSystem.write(bytes, named: name, in: folder) { draft in
             do throws(RowFileError) {
                 try checkPackedFile(draft)
             } catch {

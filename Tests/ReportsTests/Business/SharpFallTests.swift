@@ -6,8 +6,8 @@ import Testing
     private func isSharp(
         _ events: Int, _ before: Int, weekdays: Int = 4, comparisons: Int = 1
     ) -> Bool {
-        SharpFall.isSharp(
-            events: events, before: before, weekdays: weekdays, comparisons: comparisons)
+        BusinessView.Comparison(events: before, weekdays: weekdays)
+            .isSharpFall(to: events, among: comparisons)
     }
 
     @Test func `needs half of the events gone`() {
