@@ -60,7 +60,7 @@ extension ReportFile {
             "job": .string(header.job),
             "order": .string("last_to_first"),
             "run_id": .string(header.runID),
-            "scope": source.scope,
+            "scope": header.scope,
             "settings_digest": .string(header.settingsDigest),
             "tool_version": .string(source.context.toolVersion),
         ].merging(source.noticeMember) { own, _ in own }

@@ -26,13 +26,10 @@ struct ReportSource: Sendable {
     }
 
     var runID: String { summary.header.runID }
-
-    /// Every filter in words, or null for the whole job: stated wherever a file has a head.
-    var scope: CanonicalJSON { summary.header.scope }
 }
 
 extension RunHeader {
-    /// Every filter in words, or null for the whole job.
+    /// Every filter in words, or null for the whole job: stated wherever a file has a head.
     var scope: CanonicalJSON {
         filters.isEmpty ? .null : .array(filters.map(CanonicalJSON.string))
     }

@@ -5,15 +5,13 @@ extension ReportFile {
         name: "summary.json", purpose: "the summary for machines: outcome, totals, counts, money",
         statesEnd: true
     ) { source, file in
-        let json = source.summary.json(scope: source.scope, notice: source.noticeMember)
+        let json = source.summary.json(notice: source.noticeMember)
         try file.write(json.indented)
     }
 }
 
 extension RunSummary {
-    fileprivate func json(
-        scope: CanonicalJSON, notice: [String: CanonicalJSON]
-    ) -> CanonicalJSON {
+    fileprivate func json(notice: [String: CanonicalJSON]) -> CanonicalJSON {
         let members: [String: CanonicalJSON] = [
             "acknowledged": .array(acknowledged.map(\.json)),
             "apps": .array(
@@ -61,7 +59,7 @@ extension RunSummary {
             "purchases": measures?.purchases?.json ?? .null,
             "resumed_from": .text(resumedFrom),
             "run_id": .string(header.runID),
-            "scope": scope,
+            "scope": header.scope,
             "settings_digest": .string(header.settingsDigest),
             "started": .time(header.started),
             "tool_version": .string(header.toolVersion),

@@ -6,18 +6,15 @@ import Subscriptions
 /// of `CanonicalJSON`, without a dictionary to build and sort for each of millions of records.
 struct Table<Record>: Sendable {
     /// A column: its name and how a record's value is found.
-    struct Column: Sendable {
-        let name: String
-        let cell: @Sendable (Record) -> Cell
-    }
+    typealias Column = (name: String, cell: @Sendable (Record) -> Cell)
 
     let columns: [Column]
     /// Columns in the order of their names' bytes, each with what is before its value.
     private let members: [(opening: [UInt8], cell: @Sendable (Record) -> Cell)]
 
-    init(_ columns: [(String, @Sendable (Record) -> Cell)]) {
-        self.columns = columns.map { Column(name: $0.0, cell: $0.1) }
-        let sorted = self.columns.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    init(_ columns: [Column]) {
+        self.columns = columns
+        let sorted = columns.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         self.members = sorted.enumerated().map { index, column in
             let opening = (index == 0 ? "{" : ",") + CanonicalJSON.string(column.name).rendered
             return (Array((opening + ":").utf8), column.cell)
@@ -27,7 +24,7 @@ struct Table<Record>: Sendable {
     /// The table with the run's id as its first column.
     func of(run runID: String) -> Table {
         let cell: @Sendable (Record) -> Cell = { _ in .own(runID) }
-        return Table([("run_id", cell)] + columns.map { ($0.name, $0.cell) })
+        return Table([("run_id", cell)] + columns)
     }
 
     /// The table with the notice as its last column.
@@ -35,7 +32,7 @@ struct Table<Record>: Sendable {
         guard let notice else { return self }
         // It may quote arguments of the command line.
         let cell: @Sendable (Record) -> Cell = { _ in .text(notice) }
-        return Table(columns.map { ($0.name, $0.cell) } + [("notice", cell)])
+        return Table(columns + [("notice", cell)])
     }
 
     /// The header line of the CSV file.

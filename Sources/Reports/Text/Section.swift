@@ -2,33 +2,26 @@ package import Subscriptions
 
 /// A part of the summary: a heading with aligned columns, or with lines of text.
 struct Section {
-    /// A line of a table, whose cells may hold foreign text.
-    struct Row {
-        var cells: [String]
-        var ink: Ink
-        /// Whether a rule is drawn above: the line below is the sum of those above.
-        var isSum: Bool
-
-        init(_ cells: [String], ink: Ink = .plain, isSum: Bool = false) {
-            self.cells = cells
-            self.ink = ink
-            self.isSum = isSum
-        }
-    }
-
     var title: String
     /// Headings of the columns after the first, whose heading is the title.
     var headings: [String] = []
     /// Columns, from 0, whose cells are numbers and are at the right.
     var numbers: Set<Int> = []
-    var rows: [Row] = []
+    /// Lines of the table, whose cells may hold foreign text.
+    private(set) var rows: [(cells: [String], ink: Ink, isSum: Bool)] = []
     /// Sentences, each with a dash in front.
     var sentences: [String] = []
 
     var isEmpty: Bool { rows.isEmpty && sentences.isEmpty }
 
+    /// Adds a line.
+    ///
+    /// - Parameters:
+    ///   - cells: Of the columns in their order.
+    ///   - ink: How it is coloured.
+    ///   - isSum: Whether a rule is drawn above: the line below is the sum of those above.
     mutating func add(_ cells: [String], ink: Ink = .plain, isSum: Bool = false) {
-        rows.append(Row(cells, ink: ink, isSum: isSum))
+        rows.append((cells, ink, isSum))
     }
 
     func lines(_ palette: Palette) -> [String] {

@@ -50,18 +50,13 @@ extension Section {
     /// In scope = matched + discrepant + undecided + excluded, so that a reader can add it up.
     static func tieOut(_ totals: RunTotals) -> Section {
         var section = Section(title: "TIE-OUT", headings: ["rows", ""], numbers: [1])
-        section.rows = [
-            .init(["matched", totals.matched.grouped, "agree with Apple"]),
-            .init(["discrepant", totals.discrepant.grouped, "differ from Apple"]),
-            .init(
-                [
-                    "undecided", totals.undecidedCount.grouped,
-                    "not checked; never counted as a match",
-                ],
-                ink: totals.undecidedCount > 0 ? .notable : .plain),
-            excluded(totals),
-            .init(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true),
-        ]
+        section.add(["matched", totals.matched.grouped, "agree with Apple"])
+        section.add(["discrepant", totals.discrepant.grouped, "differ from Apple"])
+        section.add(
+            ["undecided", totals.undecidedCount.grouped, "not checked; never counted as a match"],
+            ink: totals.undecidedCount > 0 ? .notable : .plain)
+        section.addExcluded(totals)
+        section.add(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true)
         if totals.filled > 0 {
             section.add([
                 "filled", totals.filled.grouped, "of these had empty values, which were filled in",
@@ -71,7 +66,7 @@ extension Section {
     }
 
     /// Rows of no configured app were left out although no one asked for it.
-    private static func excluded(_ totals: RunTotals) -> Section.Row {
+    private mutating func addExcluded(_ totals: RunTotals) {
         let unconfigured = totals.excluded[.appNotConfigured] ?? 0
         let inFlight = totals.excludedCount - unconfigured
         let meaning =
@@ -82,7 +77,7 @@ extension Section {
             default:
                 "\(inFlight.grouped) in flight, \(unconfigured.grouped) of no configured app"
             }
-        return .init(
+        add(
             ["excluded", totals.excludedCount.grouped, meaning],
             ink: unconfigured > 0 ? .notable : .plain)
     }
@@ -105,28 +100,25 @@ extension Section {
     static func purchases(_ summary: RunSummary) -> Section {
         var section = Section(title: "PURCHASES", headings: ["number", ""], numbers: [1])
         guard let purchases = summary.measures?.purchases else { return section }
-        section.rows = [
-            .init([
-                "matched", purchases.matched.grouped, "one-time purchases that agree with Apple",
-            ]),
-            .init([
-                "discrepant", purchases.discrepant.grouped,
-                "differ from Apple, were not stored, or Apple does not know them",
-            ]),
-            .init(
-                [
-                    "undecided", purchases.undecided.grouped,
-                    "could not be compared; never counted as a match",
-                ],
-                ink: purchases.undecided > 0 ? .notable : .plain),
-            .init([
-                "not checked", purchases.notChecked.grouped,
-                "no notification, history or refund list of this run shows them",
-            ]),
-            .init(
-                ["stored", purchases.stored.grouped, "the sum of the four, as the run ended"],
-                isSum: true),
-        ]
+        section.add([
+            "matched", purchases.matched.grouped, "one-time purchases that agree with Apple",
+        ])
+        section.add([
+            "discrepant", purchases.discrepant.grouped,
+            "differ from Apple, were not stored, or Apple does not know them",
+        ])
+        section.add(
+            [
+                "undecided", purchases.undecided.grouped,
+                "could not be compared; never counted as a match",
+            ], ink: purchases.undecided > 0 ? .notable : .plain)
+        section.add([
+            "not checked", purchases.notChecked.grouped,
+            "no notification, history or refund list of this run shows them",
+        ])
+        section.add(
+            ["stored", purchases.stored.grouped, "the sum of the four, as the run ended"],
+            isSum: true)
         for (name, number, meaning) in [
             ("corrected", purchases.corrected, "of the discrepant, each with its ledger entry"),
             ("inserted", purchases.inserted, "of the corrected were not stored before"),
