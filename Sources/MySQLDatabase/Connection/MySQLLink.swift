@@ -62,7 +62,7 @@ package struct MySQLConnector: Sendable {
 }
 
 /// The session in use: opened when it is first needed, and again after it was lost.
-struct MySQLLink: Sendable {
+package struct MySQLLink: ServerLink {
     let connector: MySQLConnector
     let limits: MySQLLimits
     private var session: (any MySQLSession)?
@@ -154,6 +154,10 @@ struct MySQLLink: Sendable {
         }
     }
 
+    package mutating func read<Value: Sendable>(
+        _ doing: String, _ body: (any MySQLSession) throws(MySQLFailure) -> Value
+    ) throws(StoreError) -> Value { try perform(doing, body) }
+
     /// Does the same in a transaction.
     ///
     /// - Parameters:
@@ -161,7 +165,7 @@ struct MySQLLink: Sendable {
     ///   - body: Of one transaction.
     /// - Returns: What it gave.
     /// - Throws: As `perform`.
-    mutating func transaction<Value: Sendable>(
+    package mutating func write<Value: Sendable>(
         _ doing: String,
         _ body: (any MySQLSession) throws(MySQLFailure) -> Value
     ) throws(StoreError) -> Value {
@@ -177,4 +181,22 @@ struct MySQLLink: Sendable {
             }
         }
     }
+
+    package static let dialect = MappedStatements.Dialect.mysql
+
+    package mutating func mayBookCalls() throws(StoreError) -> Bool {
+        try mayUse([OurTable.calls, OurTable.refusals])
+    }
+
+    package static func calls(
+        of account: QuotaAccount, in session: any MySQLSession
+    ) -> MySQLCallBooks { MySQLCallBooks(session: session, account: account) }
+
+    package mutating func mappableTables() throws(StoreError) -> [CompanyTableDescription] {
+        try tables()
+    }
+
+    package static func rows(
+        of sql: String, in session: any MySQLSession
+    ) throws(MySQLFailure) -> [[String?]] { try session.run(sql, []).rows }
 }

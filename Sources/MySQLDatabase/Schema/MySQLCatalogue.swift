@@ -1,5 +1,4 @@
-package import Subscriptions
-import Synchronization
+import Subscriptions
 
 extension MySQLLink {
     /// Tables and views as the server describes them.
@@ -113,42 +112,5 @@ struct TableCatalogue: Sendable {
         indexes[table + "\0" + index] = tables[place].indexes.count
         tables[place].indexes.append(
             CompanyIndex(columns: [column], isUnique: row[2] == "0", isWhole: isWhole))
-    }
-}
-
-/// The tables of a database, before there is a mapping.
-package final class MySQLSchema: Sendable {
-    private let link: Mutex<MySQLLink>
-
-    /// - Parameter connector: Opens sessions.
-    package init(_ connector: MySQLConnector) {
-        link = Mutex(MySQLLink(connector, limits: MySQLLimits()))
-    }
-
-    /// The tables and views of the database of the URL, without trueup's.
-    ///
-    /// - Returns: By name.
-    /// - Throws: `StoreError` when they cannot be read.
-    package func tables() throws(StoreError) -> [CompanyTableDescription] {
-        try link.withLock { link throws(StoreError) in try link.tables() }
-    }
-
-    /// Different texts among the first rows of a column.
-    ///
-    /// - Parameters:
-    ///   - column: The company's.
-    ///   - table: Where it is.
-    /// - Returns: A few, in order.
-    /// - Throws: `StoreError` when they cannot be read.
-    package func words(
-        of column: String, in table: CompanyTableName
-    ) throws(StoreError) -> [String] {
-        let sql = MappedStatements.words(of: column, in: table, for: .mysql)
-        return try link.withLock { link throws(StoreError) in
-            try link.perform("reading the values of a column of \(table)") {
-                session throws(MySQLFailure) in
-                try session.run(sql, []).rows.compactMap { $0.first.flatMap(\.self) }
-            }
-        }
     }
 }

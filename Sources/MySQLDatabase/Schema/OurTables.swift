@@ -1,6 +1,5 @@
-import ServerConnections
-import Subscriptions
-import Synchronization
+package import ServerConnections
+package import Subscriptions
 
 /// The tables that trueup has next to the company's, in the database of `store.url`.
 ///
@@ -116,7 +115,7 @@ extension MySQLLink {
     /// Makes the tables where they are missing, on a server that a run can write to.
     ///
     /// - Throws: `StoreError` where it is a replica, may only be read, or refuses a table.
-    mutating func makeOurTables() throws(StoreError) {
+    package mutating func makeOurTables() throws(StoreError) {
         let facts = try perform("asking for the server's version") {
             session throws(MySQLFailure) in try ServerFacts(session)
         }
@@ -156,15 +155,13 @@ extension MySQLLink {
     }
 }
 
-/// A session that several share, one call at a time.
-package final class MySQLSharedSession: Sendable {
-    let link: Mutex<MySQLLink>
-
+extension SharedSession where Link == MySQLLink {
+    /// A server that is away is not waited for: what is done here is done again, or only a note.
+    ///
     /// - Parameters:
     ///   - connector: Opens it.
-    ///   - limits: How long a statement may take and wait.
-    package init(_ connector: MySQLConnector, limits: MySQLLimits = MySQLLimits()) {
-        // A server that is away is not waited for: what is done here is done again, or only a note.
-        link = Mutex(MySQLLink(connector, limits: limits, pauses: [50, 200, 800]))
+    ///   - pauses: Those before each further try at a server that has answered before.
+    package convenience init(_ connector: MySQLConnector, pauses: [UInt32] = [50, 200, 800]) {
+        self.init(MySQLLink(connector, limits: MySQLLimits(), pauses: pauses))
     }
 }

@@ -1,50 +1,21 @@
 package import ServerConnections
-import Subscriptions
+package import Subscriptions
 
 extension SharedCalls {
     /// - Parameters:
     ///   - connector: Opens sessions; bookings need one of their own.
     ///   - limits: How long a statement may take and wait.
     package convenience init(_ connector: MySQLConnector, limits: MySQLLimits = MySQLLimits()) {
-        self.init(MySQLCalls(link: MySQLLink(connector, limits: limits)))
-    }
-}
-
-/// The tables `trueup_calls` and `trueup_refusals`.
-struct MySQLCalls: CallTables {
-    var link: MySQLLink
-
-    mutating func prepare() throws(StoreError) { try link.makeOurTables() }
-
-    mutating func mayBeUsed() throws(StoreError) -> Bool {
-        try link.mayUse([OurTable.calls, OurTable.refusals])
-    }
-
-    mutating func read<Value: Sendable>(
-        _ doing: String, of account: QuotaAccount,
-        _ body: (MySQLCallBooks) throws(MySQLFailure) -> Value
-    ) throws(StoreError) -> Value {
-        try link.perform(doing) { session throws(MySQLFailure) in
-            try body(MySQLCallBooks(session: session, account: account))
-        }
-    }
-
-    mutating func write<Value: Sendable>(
-        _ doing: String, of account: QuotaAccount,
-        _ body: (MySQLCallBooks) throws(MySQLFailure) -> Value
-    ) throws(StoreError) -> Value {
-        try link.transaction(doing) { session throws(MySQLFailure) in
-            try body(MySQLCallBooks(session: session, account: account))
-        }
+        self.init(MySQLLink(connector, limits: limits))
     }
 }
 
 /// The booked calls of one account, within a transaction.
-struct MySQLCallBooks: CallBooks {
+package struct MySQLCallBooks: CallBooks {
     let session: any MySQLSession
     let account: QuotaAccount
 
-    func hold() throws(MySQLFailure) -> Timestamp {
+    package func hold() throws(MySQLFailure) -> Timestamp {
         _ = try session.run(
             """
             INSERT INTO \(OurTable.refusals.name) (bundle_id, environment, endpoint)
@@ -53,7 +24,7 @@ struct MySQLCallBooks: CallBooks {
         return try OurTable.clock(in: session)
     }
 
-    func refusal() throws(MySQLFailure) -> QuotaRefusal? {
+    package func refusal() throws(MySQLFailure) -> QuotaRefusal? {
         let row = try session.run(
             """
             SELECT \(OurTable.milliseconds("resumes_at")), CAST(rate_share AS CHAR)
@@ -67,7 +38,7 @@ struct MySQLCallBooks: CallBooks {
             resumesAt: Timestamp(unixMilliseconds: resumption), rateShare: share)
     }
 
-    func keep(_ refusal: QuotaRefusal, until end: Timestamp) throws(MySQLFailure) {
+    package func keep(_ refusal: QuotaRefusal, until end: Timestamp) throws(MySQLFailure) {
         _ = try session.run(
             """
             UPDATE \(OurTable.refusals.name) SET resumes_at = \(OurTable.time), rate_share = ?
@@ -75,7 +46,7 @@ struct MySQLCallBooks: CallBooks {
             """, [.integer(end.unixMilliseconds), .text(String(refusal.rateShare))] + key)
     }
 
-    func used() throws(MySQLFailure) -> Int {
+    package func used() throws(MySQLFailure) -> Int {
         let answer = try session.run(
             """
             SELECT CAST(COALESCE(SUM(calls), 0) AS CHAR) FROM \(OurTable.calls.name)
@@ -84,7 +55,7 @@ struct MySQLCallBooks: CallBooks {
         return answer.first.flatMap { Int64($0) }.map { Int(clamping: max(0, $0)) } ?? 0
     }
 
-    func forget(
+    package func forget(
         before first: Int64, after last: Int64
     ) throws(MySQLFailure) -> [QuotaWindow.Bucket] {
         let all = try buckets()
@@ -98,7 +69,7 @@ struct MySQLCallBooks: CallBooks {
         return forgotten
     }
 
-    func buckets() throws(MySQLFailure) -> [QuotaWindow.Bucket] {
+    package func buckets() throws(MySQLFailure) -> [QuotaWindow.Bucket] {
         Self.buckets(
             try session.run(
                 """
@@ -108,7 +79,7 @@ struct MySQLCallBooks: CallBooks {
             ).rows)
     }
 
-    func enter(_ calls: Int, at second: Int64) throws(MySQLFailure) {
+    package func enter(_ calls: Int, at second: Int64) throws(MySQLFailure) {
         _ = try session.run(
             """
             INSERT INTO \(OurTable.calls.name) (bundle_id, environment, endpoint, second, calls)
@@ -116,7 +87,7 @@ struct MySQLCallBooks: CallBooks {
             """, key + [.integer(second), .integer(Int64(calls)), .integer(Int64(calls))])
     }
 
-    func takeBack(_ unused: QuotaWindow.Bucket) throws(MySQLFailure) {
+    package func takeBack(_ unused: QuotaWindow.Bucket) throws(MySQLFailure) {
         _ = try session.run(
             """
             UPDATE \(OurTable.calls.name) SET calls = GREATEST(0, calls - ?)

@@ -1,26 +1,25 @@
 package import ServerConnections
 package import Subscriptions
-import Synchronization
 
 /// The leases of all workers, in `trueup_leases`.
 package final class MySQLLeases: LeaseTable {
-    private let session: MySQLSharedSession
+    private let session: SharedSession<MySQLLink>
     private let holder: LeaseHolder
 
     /// - Parameters:
     ///   - session: Not that of whichever program writes rows.
     ///   - holder: Who asks.
-    package init(_ session: MySQLSharedSession, _ holder: LeaseHolder) {
+    package init(_ session: SharedSession<MySQLLink>, _ holder: LeaseHolder) {
         self.session = session
         self.holder = holder
     }
 
     package func take(_ apps: [AppIdentity], job: String) throws(StoreError) -> [LeaseFence] {
-        try session.link.withLock { link throws(StoreError) in
+        try session.withLink { link throws(StoreError) in
             try link.makeOurTables()
             // In one order, so that two workers do not wait for each other.
             let order = apps.sorted()
-            return try link.transaction("taking the leases of a job") {
+            return try link.write("taking the leases of a job") {
                 session throws(MySQLFailure) in
                 try self.refuseCopies(session)
                 var fences: [LeaseFence] = []
@@ -128,20 +127,18 @@ package final class MySQLLeases: LeaseTable {
         _ fences: [LeaseFence], doing: String,
         to end: (any MySQLSession) throws(MySQLFailure) -> Int64
     ) throws(StoreError) -> [LeaseFence] {
-        try session.link.withLock { link throws(StoreError) in
-            try link.transaction(doing) { session throws(MySQLFailure) in
-                var lost: [LeaseFence] = []
-                for fence in fences.sorted(by: { $0.app < $1.app }) {
-                    let moved = try session.run(
-                        """
-                        UPDATE \(OurTable.leases.name) SET expires_at = \(OurTable.time)
-                        WHERE \(Self.condition) AND fence = ?
-                        """,
-                        [.integer(try end(session))] + fence.key + [.integer(fence.number)])
-                    if moved.affected == 0 { lost.append(fence) }
-                }
-                return lost
+        try session.write(doing) { session throws(MySQLFailure) in
+            var lost: [LeaseFence] = []
+            for fence in fences.sorted(by: { $0.app < $1.app }) {
+                let moved = try session.run(
+                    """
+                    UPDATE \(OurTable.leases.name) SET expires_at = \(OurTable.time)
+                    WHERE \(Self.condition) AND fence = ?
+                    """,
+                    [.integer(try end(session))] + fence.key + [.integer(fence.number)])
+                if moved.affected == 0 { lost.append(fence) }
             }
+            return lost
         }
     }
 

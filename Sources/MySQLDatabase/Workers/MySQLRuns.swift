@@ -1,19 +1,18 @@
-import ServerConnections
+package import ServerConnections
 package import Subscriptions
-import Synchronization
 
 /// The runs of all workers, in `trueup_runs`.
 package final class MySQLRuns: RunTable {
-    private let session: MySQLSharedSession
+    private let session: SharedSession<MySQLLink>
 
-    package init(_ session: MySQLSharedSession) { self.session = session }
+    package init(_ session: SharedSession<MySQLLink>) { self.session = session }
 
     package func prepare() throws(StoreError) {
-        try session.link.withLock { link throws(StoreError) in try link.makeOurTables() }
+        try session.withLink { link throws(StoreError) in try link.makeOurTables() }
     }
 
     package func mayBeUsed() throws(StoreError) -> Bool {
-        try session.link.withLock { link throws(StoreError) in try link.mayUse([OurTable.runs]) }
+        try session.withLink { link throws(StoreError) in try link.mayUse([OurTable.runs]) }
     }
 
     package func keep(_ run: WorkerRun) throws(StoreError) {
@@ -52,7 +51,7 @@ package final class MySQLRuns: RunTable {
     private func perform(
         _ doing: String, _ sql: String, _ values: [CompanyLiteral]
     ) throws(StoreError) {
-        try session.link.withLock { link throws(StoreError) in
+        try session.withLink { link throws(StoreError) in
             try link.perform(doing) { session throws(MySQLFailure) in
                 _ = try session.run(sql, values)
             }
@@ -62,7 +61,7 @@ package final class MySQLRuns: RunTable {
     private func read(
         _ sql: String, _ values: [CompanyLiteral]
     ) throws(StoreError) -> [WorkerRun] {
-        try session.link.withLock { link throws(StoreError) in
+        try session.withLink { link throws(StoreError) in
             try link.perform("reading the runs of all workers") { session throws(MySQLFailure) in
                 do throws(MySQLFailure) {
                     return try session.run(sql, values).rows.compactMap(WorkerRunText.run)

@@ -142,7 +142,7 @@ extension SessionKeeper {
     ///
     /// - Throws: `StoreError.schema` where the user may not make them.
     mutating func bringBooksUpToDate(to schema: BooksSchema) throws(StoreError) {
-        try bringUpToDate()
+        try makeOurTables()
         let version = try booksVersion()
         guard version <= schema.newest else { return }
         let tables = try schema.tables(schema.newest)

@@ -1,5 +1,5 @@
 package import ServerConnections
-import Subscriptions
+package import Subscriptions
 
 extension SharedCalls {
     /// - Parameters:
@@ -8,49 +8,16 @@ extension SharedCalls {
     package convenience init(
         _ connector: PostgresConnector, limits: SessionLimits = SessionLimits()
     ) {
-        self.init(PostgresCalls(keeper: SessionKeeper(connector, limits: limits)))
-    }
-}
-
-/// The tables `trueup.calls` and `trueup.refusals`.
-struct PostgresCalls: CallTables {
-    var keeper: SessionKeeper
-
-    mutating func prepare() throws(StoreError) { try keeper.bringUpToDate() }
-
-    mutating func mayBeUsed() throws(StoreError) -> Bool {
-        for table in ["calls", "refusals"] {
-            let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"]
-            guard try keeper.mayUse(table, for: rights) else { return false }
-        }
-        return true
-    }
-
-    mutating func read<Value: Sendable>(
-        _ doing: String, of account: QuotaAccount,
-        _ body: (PostgresCallBooks) throws(ServerFailure) -> Value
-    ) throws(StoreError) -> Value {
-        try keeper.read(doing) { session throws(ServerFailure) in
-            try body(PostgresCallBooks(session: session, account: account))
-        }
-    }
-
-    mutating func write<Value: Sendable>(
-        _ doing: String, of account: QuotaAccount,
-        _ body: (PostgresCallBooks) throws(ServerFailure) -> Value
-    ) throws(StoreError) -> Value {
-        try keeper.write(doing) { session throws(ServerFailure) in
-            try body(PostgresCallBooks(session: session, account: account))
-        }
+        self.init(SessionKeeper(connector, limits: limits))
     }
 }
 
 /// The booked calls of one account, within a transaction.
-struct PostgresCallBooks: CallBooks {
+package struct PostgresCallBooks: CallBooks {
     let session: any ServerSession
     let account: QuotaAccount
 
-    func hold() throws(ServerFailure) -> Timestamp {
+    package func hold() throws(ServerFailure) -> Timestamp {
         let clock = try session.run(
             """
             SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint
@@ -66,7 +33,8 @@ struct PostgresCallBooks: CallBooks {
         return Timestamp(unixMilliseconds: milliseconds)
     }
 
-    func forget(before first: Int64, after last: Int64) throws(ServerFailure) -> [QuotaWindow
+    package func forget(before first: Int64, after last: Int64) throws(ServerFailure)
+        -> [QuotaWindow
         .Bucket]
     {
         Self.buckets(
@@ -78,14 +46,14 @@ struct PostgresCallBooks: CallBooks {
             ).rows)
     }
 
-    func buckets() throws(ServerFailure) -> [QuotaWindow.Bucket] {
+    package func buckets() throws(ServerFailure) -> [QuotaWindow.Bucket] {
         Self.buckets(
             try session.run(
                 "SELECT second, calls FROM trueup.calls WHERE \(Self.condition)", parameters
             ).rows)
     }
 
-    func refusal() throws(ServerFailure) -> QuotaRefusal? {
+    package func refusal() throws(ServerFailure) -> QuotaRefusal? {
         let row = try session.run(
             """
             SELECT round(extract(epoch FROM resumes_at) * 1000)::bigint, rate_share
@@ -99,7 +67,7 @@ struct PostgresCallBooks: CallBooks {
             resumesAt: Timestamp(unixMilliseconds: resumption), rateShare: share)
     }
 
-    func keep(_ refusal: QuotaRefusal, until end: Timestamp) throws(ServerFailure) {
+    package func keep(_ refusal: QuotaRefusal, until end: Timestamp) throws(ServerFailure) {
         _ = try session.run(
             """
             INSERT INTO trueup.refusals (bundle_id, environment, endpoint, resumes_at, rate_share)
@@ -109,7 +77,7 @@ struct PostgresCallBooks: CallBooks {
             """, parameters + [String(end.unixMilliseconds), String(refusal.rateShare)])
     }
 
-    func used() throws(ServerFailure) -> Int {
+    package func used() throws(ServerFailure) -> Int {
         let rows = try session.run(
             """
             SELECT coalesce(sum(calls), 0)::bigint FROM trueup.calls
@@ -119,7 +87,7 @@ struct PostgresCallBooks: CallBooks {
         return rows.first.flatMap { Int64($0) }.map { Int(clamping: max(0, $0)) } ?? 0
     }
 
-    func enter(_ calls: Int, at second: Int64) throws(ServerFailure) {
+    package func enter(_ calls: Int, at second: Int64) throws(ServerFailure) {
         _ = try session.run(
             """
             INSERT INTO trueup.calls AS c (bundle_id, environment, endpoint, second, calls)
@@ -129,7 +97,7 @@ struct PostgresCallBooks: CallBooks {
             """, parameters + [String(second), String(calls)])
     }
 
-    func takeBack(_ unused: QuotaWindow.Bucket) throws(ServerFailure) {
+    package func takeBack(_ unused: QuotaWindow.Bucket) throws(ServerFailure) {
         _ = try session.run(
             """
             UPDATE trueup.calls SET calls = greatest(0, calls - $5::bigint)

@@ -209,7 +209,7 @@ package struct PostgresServer: CompanyServer {
 
     package mutating func prepareLedger(mayWrite: Bool) throws(StoreError) {
         guard mayWrite else { return }
-        try keeper.bringUpToDate()
+        try keeper.makeOurTables()
         // Known here, Apple is not asked about rows that no correction reaches.
         try keeper.write("looking whether rows may be written") { session throws(ServerFailure) in
             let state = try session.script("SELECT current_setting('transaction_read_only')").first

@@ -1,6 +1,5 @@
 package import ServerConnections
 package import Subscriptions
-import Synchronization
 
 /// One session with a PostgreSQL server: statements in, rows of text out.
 ///
@@ -83,18 +82,18 @@ package struct ServerFailure: ServerFault, Hashable, Sendable {
     }
 }
 
-/// A session that several share, one call at a time: each session of a run is one that PgBouncer in
-/// session mode takes from the server.
-package final class SharedSession: Sendable {
-    let keeper: Mutex<SessionKeeper>
-
+extension SharedSession where Link == SessionKeeper {
+    /// Each session of a run is one that PgBouncer in session mode takes from the server.
+    ///
     /// A server that is away is not waited for: what is done here is done again, or only a note.
     ///
-    /// - Parameter connector: Opens it.
-    package init(_ connector: PostgresConnector) {
+    /// - Parameters:
+    ///   - connector: Opens it.
+    ///   - pauses: Those before each further try at a server that has answered before.
+    package convenience init(_ connector: PostgresConnector, pauses: [UInt32] = [50, 200, 800]) {
         var limits = SessionLimits()
-        limits.pausesMilliseconds = [50, 200, 800]
-        keeper = Mutex(SessionKeeper(connector, limits: limits))
+        limits.pausesMilliseconds = pauses
+        self.init(SessionKeeper(connector, limits: limits))
     }
 }
 

@@ -3,7 +3,7 @@ package import ServerConnections
 package import Subscriptions
 
 /// The session in use: opened when it is first needed, and again after it was lost.
-struct SessionKeeper: Sendable {
+package struct SessionKeeper: ServerLink {
     let connector: PostgresConnector
     let limits: SessionLimits
     private let tables: ServerTables
@@ -69,28 +69,15 @@ struct SessionKeeper: Sendable {
         return true
     }
 
-    /// Reads in a transaction of its own, which is tried again where that may help.
-    ///
-    /// - Parameters:
-    ///   - doing: To follow "while".
-    ///   - body: Reads only.
-    /// - Returns: What it read.
-    /// - Throws: `StoreError`, once no other attempt may help.
-    mutating func read<Value: Sendable>(
+    /// Reads in a transaction of its own.
+    package mutating func read<Value: Sendable>(
         _ doing: String,
         _ body: (any ServerSession) throws(ServerFailure) -> Value
     ) throws(StoreError) -> Value {
         try transaction(doing, writes: false, body)
     }
 
-    /// Writes in a transaction of its own that may be done twice.
-    ///
-    /// - Parameters:
-    ///   - doing: To follow "while".
-    ///   - body: Leaves the same behind when it is done again.
-    /// - Returns: What it gave.
-    /// - Throws: As for reading.
-    mutating func write<Value: Sendable>(
+    package mutating func write<Value: Sendable>(
         _ doing: String,
         _ body: (any ServerSession) throws(ServerFailure) -> Value
     ) throws(StoreError) -> Value {
@@ -129,6 +116,29 @@ struct SessionKeeper: Sendable {
             }
         }
     }
+
+    package static let dialect = MappedStatements.Dialect.postgresql
+
+    package mutating func mayBookCalls() throws(StoreError) -> Bool {
+        for table in ["calls", "refusals"] {
+            let rights = ["SELECT", "INSERT", "UPDATE", "DELETE"]
+            guard try mayUse(table, for: rights) else { return false }
+        }
+        return true
+    }
+
+    package static func calls(
+        of account: QuotaAccount, in session: any ServerSession
+    ) -> PostgresCallBooks { PostgresCallBooks(session: session, account: account) }
+
+    /// Without the parts of others: a mapping of a partition would miss the rows of its neighbours.
+    package mutating func mappableTables() throws(StoreError) -> [CompanyTableDescription] {
+        try tables(withParts: false)
+    }
+
+    package static func rows(
+        of sql: String, in session: any ServerSession
+    ) throws(ServerFailure) -> [[String?]] { try session.run(sql, []).rows }
 }
 
 /// Opens sessions with a server; a build without the trait `PostgreSQL` opens none.

@@ -1,23 +1,22 @@
 package import ServerConnections
 package import Subscriptions
-import Synchronization
 
 /// The leases of all workers, in `trueup.leases`.
 package final class AppLeases: LeaseTable {
-    private let session: SharedSession
+    private let session: SharedSession<SessionKeeper>
     private let holder: LeaseHolder
 
     /// - Parameters:
     ///   - session: Not that of whichever program writes rows.
     ///   - holder: Who asks.
-    package init(_ session: SharedSession, _ holder: LeaseHolder) {
+    package init(_ session: SharedSession<SessionKeeper>, _ holder: LeaseHolder) {
         self.session = session
         self.holder = holder
     }
 
     package func take(_ apps: [AppIdentity], job: String) throws(StoreError) -> [LeaseFence] {
-        try session.keeper.withLock { keeper throws(StoreError) in
-            try keeper.bringUpToDate()
+        try session.withLink { keeper throws(StoreError) in
+            try keeper.makeOurTables()
             // In one order, so that two workers do not wait for each other.
             let order = apps.sorted()
             return try keeper.write("taking the leases of a job") {
@@ -89,41 +88,37 @@ package final class AppLeases: LeaseTable {
     }
 
     package func renew(_ fences: [LeaseFence]) throws(StoreError) -> [LeaseFence] {
-        try session.keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("renewing leases") { session throws(ServerFailure) in
-                var lost: [LeaseFence] = []
-                for fence in fences.sorted(by: { $0.app < $1.app }) {
-                    let renewed = try session.run(
-                        """
-                        UPDATE trueup.leases SET expires_at = \(Self.end)
-                        WHERE bundle_id = $1 AND environment = $2 AND job = $3 AND fence = $4
-                        """,
-                        [
-                            fence.app.bundleID, fence.app.environment.rawValue, fence.job,
-                            String(fence.number), String(self.holder.lifetimeMilliseconds),
-                        ])
-                    if renewed.affected == 0 { lost.append(fence) }
-                }
-                return lost
+        try session.write("renewing leases") { session throws(ServerFailure) in
+            var lost: [LeaseFence] = []
+            for fence in fences.sorted(by: { $0.app < $1.app }) {
+                let renewed = try session.run(
+                    """
+                    UPDATE trueup.leases SET expires_at = \(Self.end)
+                    WHERE bundle_id = $1 AND environment = $2 AND job = $3 AND fence = $4
+                    """,
+                    [
+                        fence.app.bundleID, fence.app.environment.rawValue, fence.job,
+                        String(fence.number), String(self.holder.lifetimeMilliseconds),
+                    ])
+                if renewed.affected == 0 { lost.append(fence) }
             }
+            return lost
         }
     }
 
     package func giveBack(_ fences: [LeaseFence]) throws(StoreError) {
-        try session.keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("releasing leases") { session throws(ServerFailure) in
-                for fence in fences.sorted(by: { $0.app < $1.app }) {
-                    // The row stays, because its number must never come again.
-                    _ = try session.run(
-                        """
-                        UPDATE trueup.leases SET expires_at = '-infinity'
-                        WHERE bundle_id = $1 AND environment = $2 AND job = $3 AND fence = $4
-                        """,
-                        [
-                            fence.app.bundleID, fence.app.environment.rawValue, fence.job,
-                            String(fence.number),
-                        ])
-                }
+        try session.write("releasing leases") { session throws(ServerFailure) in
+            for fence in fences.sorted(by: { $0.app < $1.app }) {
+                // The row stays, because its number must never come again.
+                _ = try session.run(
+                    """
+                    UPDATE trueup.leases SET expires_at = '-infinity'
+                    WHERE bundle_id = $1 AND environment = $2 AND job = $3 AND fence = $4
+                    """,
+                    [
+                        fence.app.bundleID, fence.app.environment.rawValue, fence.job,
+                        String(fence.number),
+                    ])
             }
         }
     }

@@ -1,38 +1,33 @@
-import ServerConnections
+package import ServerConnections
 package import Subscriptions
-import Synchronization
 
 /// The runs of all workers, in `trueup.runs`.
 package final class SharedRuns: RunTable {
-    private let session: SharedSession
+    private let session: SharedSession<SessionKeeper>
 
-    package init(_ session: SharedSession) { self.session = session }
+    package init(_ session: SharedSession<SessionKeeper>) { self.session = session }
 
     package func prepare() throws(StoreError) {
-        try session.keeper.withLock { keeper throws(StoreError) in try keeper.bringUpToDate() }
+        try session.withLink { keeper throws(StoreError) in try keeper.makeOurTables() }
     }
 
     package func mayBeUsed() throws(StoreError) -> Bool {
-        try session.keeper.withLock { keeper throws(StoreError) in
+        try session.withLink { keeper throws(StoreError) in
             try keeper.mayUse("runs", for: ["SELECT", "INSERT", "UPDATE", "DELETE"])
         }
     }
 
     package func keep(_ run: WorkerRun) throws(StoreError) {
-        try session.keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("noting a run for all workers") { session throws(ServerFailure) in
-                _ = try session.run(WorkerRunText.upsert, WorkerRunText.parameters(of: run))
-            }
+        try session.write("noting a run for all workers") { session throws(ServerFailure) in
+            _ = try session.run(WorkerRunText.upsert, WorkerRunText.parameters(of: run))
         }
     }
 
     package func forget(of books: String, before time: Timestamp) throws(StoreError) {
-        try session.keeper.withLock { keeper throws(StoreError) in
-            try keeper.write("forgetting runs") { session throws(ServerFailure) in
-                _ = try session.run(
-                    "DELETE FROM trueup.runs WHERE books = $1 AND started < \(WorkerRunText.time("$2"))",
-                    [books, String(time.unixMilliseconds)])
-            }
+        try session.write("forgetting runs") { session throws(ServerFailure) in
+            _ = try session.run(
+                "DELETE FROM trueup.runs WHERE books = $1 AND started < \(WorkerRunText.time("$2"))",
+                [books, String(time.unixMilliseconds)])
         }
     }
 
@@ -58,7 +53,7 @@ package final class SharedRuns: RunTable {
     }
 
     private func read(_ sql: String, _ parameters: [String?]) throws(StoreError) -> [WorkerRun] {
-        try session.keeper.withLock { keeper throws(StoreError) in
+        try session.withLink { keeper throws(StoreError) in
             guard try keeper.mayUse("runs", for: ["SELECT"]) else { return [] }
             let rows = try keeper.read("reading the runs of all workers") {
                 session throws(ServerFailure) in

@@ -1,6 +1,5 @@
 import ServerConnections
 package import Subscriptions
-import Synchronization
 
 extension SessionKeeper {
     /// Tables and views as the server's catalogue describes them.
@@ -125,7 +124,7 @@ extension SessionKeeper {
     ///
     /// - Throws: `StoreError.schema` where a newer version of this program made it, and where the
     ///   user may not make it.
-    mutating func bringUpToDate() throws(StoreError) {
+    package mutating func makeOurTables() throws(StoreError) {
         if let obstacle = try obstacleToOurSchema() {
             throw .schema("\(connector.address): \(obstacle); nothing was read or written.")
         }
@@ -393,43 +392,4 @@ extension OurSchema {
         "UPDATE trueup.runs SET job = job WHERE books = 'doctor'",
         "INSERT INTO trueup.runs SELECT * FROM trueup.runs WHERE false",
     ]
-}
-
-/// The tables of a PostgreSQL database, before there is a mapping.
-package final class PostgresSchema: Sendable {
-    private let keeper: Mutex<SessionKeeper>
-
-    /// - Parameter connector: Opens sessions.
-    package init(_ connector: PostgresConnector) {
-        keeper = Mutex(SessionKeeper(connector, limits: SessionLimits()))
-    }
-
-    /// The tables and views that the user may see, without the server's own and trueup's, and
-    /// without the parts of others: a mapping of a partition would miss the rows of its
-    /// neighbours.
-    ///
-    /// - Returns: By schema and name.
-    /// - Throws: `StoreError` when they cannot be read.
-    package func tables() throws(StoreError) -> [CompanyTableDescription] {
-        try keeper.withLock { keeper throws(StoreError) in try keeper.tables(withParts: false) }
-    }
-
-    /// Different texts among the first rows of a column.
-    ///
-    /// - Parameters:
-    ///   - column: The company's.
-    ///   - table: Where it is.
-    /// - Returns: A few, in order.
-    /// - Throws: `StoreError` when they cannot be read.
-    package func words(
-        of column: String, in table: CompanyTableName
-    ) throws(StoreError) -> [String] {
-        let sql = MappedStatements.words(of: column, in: table, for: .postgresql)
-        return try keeper.withLock { keeper throws(StoreError) in
-            try keeper.read("reading the values of a column of \(table)") {
-                session throws(ServerFailure) in
-                try session.run(sql, []).rows.compactMap { $0.first.flatMap(\.self) }
-            }
-        }
-    }
 }

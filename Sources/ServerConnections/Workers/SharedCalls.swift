@@ -10,7 +10,7 @@ package final class SharedCalls: Sendable {
     private let state: Mutex<State>
 
     private struct State: Sendable {
-        var tables: any CallTables
+        var link: any ServerLink
         /// The place of the last reservation of each account: in which bucket of the caller's
         /// clock, and in which of the server's.
         var last: [QuotaAccount: Booked] = [:]
@@ -21,14 +21,14 @@ package final class SharedCalls: Sendable {
         var serverBucket: Int64
     }
 
-    /// - Parameter tables: Where they are; bookings need a session of their own.
-    package init(_ tables: some CallTables) { state = Mutex(State(tables: tables)) }
+    /// - Parameter link: Where the tables are; bookings need a session of their own.
+    package init(_ link: some ServerLink) { state = Mutex(State(link: link)) }
 
     /// Makes the tables, where they are not there.
     ///
     /// - Throws: `StoreError` where they cannot be made.
     package func prepare() throws(StoreError) {
-        try state.withLock { state throws(StoreError) in try state.tables.prepare() }
+        try state.withLock { state throws(StoreError) in try state.link.makeOurTables() }
     }
 
     /// Whether the tables are there and may be written at present: for a run that only looks, which
@@ -38,7 +38,7 @@ package final class SharedCalls: Sendable {
     /// - Throws: `StoreError` when it cannot be learned.
     package func mayBeUsed() throws(StoreError) -> Bool {
         try state.withLock { state throws(StoreError) in
-            try state.tables.mayBeUsed()
+            try state.link.mayBookCalls()
         }
     }
 
@@ -49,7 +49,7 @@ package final class SharedCalls: Sendable {
     /// - Throws: `StoreError` when it cannot be learned.
     package func booked(of account: QuotaAccount) throws(StoreError) -> Int {
         try state.withLock { state throws(StoreError) in
-            try Self.used(of: account, in: &state.tables)
+            try Self.used(of: account, in: &state.link)
         }
     }
 
@@ -71,7 +71,7 @@ package final class SharedCalls: Sendable {
         try state.withLock { state throws(StoreError) in
             let unused = Self.returned(unused, to: state.last[account])
             let (grant, clock) = try Self.enter(
-                wanted, of: account, limit: limit, givingBack: unused, in: &state.tables)
+                wanted, of: account, limit: limit, givingBack: unused, in: &state.link)
             var own = grant
             own.bucket = QuotaWindow.bucket(of: now)
             own.nextFree = grant.nextFree.map {
@@ -100,7 +100,7 @@ package final class SharedCalls: Sendable {
         let wait = min(
             max(0, refusal.resumesAt.milliseconds(since: now)), QuotaRefusal.longestMilliseconds)
         try state.withLock { state throws(StoreError) in
-            try Self.keep(refusal, of: account, forMilliseconds: wait, in: &state.tables)
+            try Self.keep(refusal, of: account, forMilliseconds: wait, in: &state.link)
         }
     }
 
@@ -114,7 +114,7 @@ package final class SharedCalls: Sendable {
         try state.withLock { state throws(StoreError) in
             guard let unused = Self.returned(unused, to: state.last[account])
             else { return }
-            try Self.giveBack(unused, of: account, in: &state.tables)
+            try Self.giveBack(unused, of: account, in: &state.link)
         }
     }
 
@@ -129,22 +129,22 @@ package final class SharedCalls: Sendable {
 }
 
 extension SharedCalls {
-    private static func used<Tables: CallTables>(
-        of account: QuotaAccount, in tables: inout Tables
+    private static func used<Link: ServerLink>(
+        of account: QuotaAccount, in link: inout Link
     ) throws(StoreError) -> Int {
-        try tables.read("reading booked calls to Apple", of: account) {
-            books throws(Tables.Books.Failure) in try books.used()
+        try link.read("reading booked calls to Apple") { session throws(Link.Failure) in
+            try Link.calls(of: account, in: session).used()
         }
     }
 
-    private static func enter<Tables: CallTables>(
+    private static func enter<Link: ServerLink>(
         _ wanted: Int, of account: QuotaAccount, limit: Int,
-        givingBack unused: QuotaWindow.Bucket?, in tables: inout Tables
+        givingBack unused: QuotaWindow.Bucket?, in link: inout Link
     ) throws(StoreError) -> (QuotaGrant, Timestamp) {
         // A transaction that is begun again may have been committed: nothing is given back twice.
         var isGivenBack = false
-        return try tables.write("booking calls to Apple", of: account) {
-            books throws(Tables.Books.Failure) in
+        return try link.write("booking calls to Apple") { session throws(Link.Failure) in
+            let books = Link.calls(of: account, in: session)
             let clock = try books.hold()
             if let unused, !isGivenBack {
                 isGivenBack = true
@@ -159,25 +159,25 @@ extension SharedCalls {
         }
     }
 
-    private static func keep<Tables: CallTables>(
+    private static func keep<Link: ServerLink>(
         _ refusal: QuotaRefusal, of account: QuotaAccount, forMilliseconds wait: Int64,
-        in tables: inout Tables
+        in link: inout Link
     ) throws(StoreError) {
-        try tables.write("storing a refusal for the quota", of: account) {
-            books throws(Tables.Books.Failure) in
+        try link.write("storing a refusal for the quota") { session throws(Link.Failure) in
+            let books = Link.calls(of: account, in: session)
             let clock = try books.hold()
             try books.keep(refusal, until: clock.adding(milliseconds: wait))
         }
     }
 
-    private static func giveBack<Tables: CallTables>(
-        _ unused: QuotaWindow.Bucket, of account: QuotaAccount, in tables: inout Tables
+    private static func giveBack<Link: ServerLink>(
+        _ unused: QuotaWindow.Bucket, of account: QuotaAccount, in link: inout Link
     ) throws(StoreError) {
         var isGivenBack = false
-        try tables.write("returning booked calls", of: account) {
-            books throws(Tables.Books.Failure) in
+        try link.write("returning booked calls") { session throws(Link.Failure) in
             guard !isGivenBack else { return }
             isGivenBack = true
+            let books = Link.calls(of: account, in: session)
             _ = try books.hold()
             try books.takeBack(unused)
         }
@@ -205,29 +205,6 @@ extension SharedCalls {
         if misplaced > 0 { try books.enter(misplaced, at: QuotaWindow.bucket(of: clock)) }
         return QuotaWindow(try books.buckets(), at: clock)
     }
-}
-
-/// The tables of calls and refusals in one kind of database; every method blocks.
-package protocol CallTables: Sendable {
-    associatedtype Books: CallBooks
-
-    /// Makes the tables, where they are not there.
-    mutating func prepare() throws(StoreError)
-
-    /// Returns whether the tables are there and may be written at present.
-    mutating func mayBeUsed() throws(StoreError) -> Bool
-
-    /// Reads in a transaction of its own.
-    mutating func read<Value: Sendable>(
-        _ doing: String, of account: QuotaAccount,
-        _ body: (Books) throws(Books.Failure) -> Value
-    ) throws(StoreError) -> Value
-
-    /// Writes in a transaction of its own, which may be done twice.
-    mutating func write<Value: Sendable>(
-        _ doing: String, of account: QuotaAccount,
-        _ body: (Books) throws(Books.Failure) -> Value
-    ) throws(StoreError) -> Value
 }
 
 /// The booked calls of one account, within a transaction.

@@ -71,8 +71,10 @@ enum CompanyConnection {
     static func schema(_ source: CompanySource) throws(StoreError) -> any CompanySchema {
         switch source {
         case .sqlite(let path): try SQLiteCompanySchema(path: path)
-        case .postgresql(let address): PostgresSchema(try .libpq(address))
-        case .mysql(let address): MySQLSchema(try .libmariadb(address))
+        case .postgresql(let address):
+            SharedSession(try .libpq(address), pauses: Reconnection.pausesOfRun)
+        case .mysql(let address):
+            SharedSession(try .libmariadb(address), pauses: Reconnection.pausesOfRun)
         case .program(let command): try ProgramCompany(command)
         }
     }
@@ -127,14 +129,12 @@ extension CompanySettings {
 
 extension ServerCompany: CompanySchema, CompanyDatabase {}
 
-extension MySQLSchema: CompanySchema {}
+extension SharedSession: CompanySchema {}
 
 extension ProgramCompany: CompanyDatabase {
     /// The program may leave a row of a unit out, and every later entry is chained to the one before.
     package var correctionsPerTransaction: Int? { 1 }
 }
-
-extension PostgresSchema: CompanySchema {}
 
 /// The beginning of a run whose rows are in a table of the company's own.
 struct CompanyStart {

@@ -9,8 +9,8 @@ import Subscriptions
 
 /// A session with a company's database that several workers share.
 enum SharedDatabase {
-    case postgresql(SharedSession)
-    case mysql(MySQLSharedSession)
+    case postgresql(SharedSession<SessionKeeper>)
+    case mysql(SharedSession<MySQLLink>)
 
     /// Opens nothing where workers share nothing.
     ///
@@ -19,7 +19,7 @@ enum SharedDatabase {
     init?(of company: CompanySettings) throws(StoreError) {
         switch company.table?.source {
         case .postgresql(let address): self = .postgresql(SharedSession(try .libpq(address)))
-        case .mysql(let address): self = .mysql(MySQLSharedSession(try .libmariadb(address)))
+        case .mysql(let address): self = .mysql(SharedSession(try .libmariadb(address)))
         case .sqlite, .program, nil: return nil
         }
     }

@@ -119,7 +119,7 @@ struct WorkerDatabase: Sendable {
     func leases(_ holder: LeaseHolder) throws -> any LeaseTable {
         switch address {
         case .postgresql(let address): AppLeases(SharedSession(try .libpq(address)), holder)
-        case .mysql(let address): MySQLLeases(MySQLSharedSession(try .libmariadb(address)), holder)
+        case .mysql(let address): MySQLLeases(SharedSession(try .libmariadb(address)), holder)
         }
     }
 
@@ -133,7 +133,7 @@ struct WorkerDatabase: Sendable {
     func runs(mayOnlyRead: Bool = false) throws -> any RunTable {
         switch mayOnlyRead ? reader : address {
         case .postgresql(let address): SharedRuns(SharedSession(try .libpq(address)))
-        case .mysql(let address): MySQLRuns(MySQLSharedSession(try .libmariadb(address)))
+        case .mysql(let address): MySQLRuns(SharedSession(try .libmariadb(address)))
         }
     }
 }

@@ -233,7 +233,7 @@
                     CREATE TABLE archive () INHERITS (subs)
                     """)
             let address = try PostgresAddress(url: TestServer.url(database: live.database))
-            let proposed = try PostgresSchema(.libpq(address)).tables().map(\.name.description)
+            let proposed = try SharedSession(.libpq(address)).tables().map(\.name.description)
             #expect(proposed == ["public.parted", "public.subs"])
             #expect(
                 try live.company.tables().map(\.name.name)
