@@ -182,9 +182,9 @@ extension UnverifiedJWS {
     ///
     /// Empty when the header does not state ES256 with three certificates.
     package var claimedCertificates: [CertificateFacts] {
-        guard let header = try? ProtectedHeader(segment: header) else { return [] }
-        let facts = header.certificates.compactMap { try? CertificateFacts(der: $0) }
-        return facts.count == header.certificates.count ? facts : []
+        guard let entries = try? chainEntries() else { return [] }
+        let facts = entries.compactMap { try? CertificateFacts(der: $0) }
+        return facts.count == entries.count ? facts : []
     }
 }
 
@@ -193,11 +193,11 @@ extension TrustedRoots {
     ///
     /// `nil` when none did. It explains a verdict and does not influence it.
     package func anchor(of jws: UnverifiedJWS) -> CertificateFacts? {
-        guard let header = try? ProtectedHeader(segment: jws.header),
-            let intermediate = try? CertificateChain.certificate(fromDER: header.certificates[1])
+        guard let entries = try? jws.chainEntries(),
+            let intermediate = try? CertificateChain.certificate(fromDER: entries[1])
         else { return nil }
         var candidates = listing.compactMap(\.certificate)
-        let brought = header.certificates[2]
+        let brought = entries[2]
         if fingerprints.contains(SHA256Digest(of: brought)) { candidates.append(brought) }
         for der in candidates {
             guard let root = try? CertificateChain.certificate(fromDER: der),

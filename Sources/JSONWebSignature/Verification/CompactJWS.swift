@@ -55,18 +55,17 @@ package struct VerifiedJWS: Sendable {
     }
 }
 
-/// The members of a JWS's protected header that verification needs (RFC 7515, section 4).
-///
-/// Unknown members are ignored. `crit` is refused whatever it lists, because no extension is
-/// supported. A member that is needed and is there twice is refused, because parsers differ in
-/// which one they use.
-struct ProtectedHeader {
-    /// The entries of `x5c`: certificates in DER, the leaf first.
-    let certificates: [[UInt8]]
-
+extension UnverifiedJWS {
+    /// The entries of `x5c` in the protected header (RFC 7515, section 4): certificates in DER, the leaf
+    /// first.
+    ///
+    /// Unknown members are ignored. `crit` is refused whatever it lists, because no extension is
+    /// supported. A member that is needed and is there twice is refused, because parsers differ in
+    /// which one they use.
+    ///
     /// - Throws: `.format`, `.chainLength`, or `.certificate` for entries that are not base64.
-    init(segment: ArraySlice<UInt8>) throws(JSONWebSignatureError) {
-        guard let bytes = Base64.decodeURL(segment) else {
+    func chainEntries() throws(JSONWebSignatureError) -> [[UInt8]] {
+        guard let bytes = Base64.decodeURL(header) else {
             throw JSONWebSignatureError(.format, "the JWS header is not base64url")
         }
         let root = try JSONDocument(bytes).root
@@ -94,7 +93,7 @@ struct ProtectedHeader {
         guard let chain, chain.isArray else {
             throw JSONWebSignatureError(.format, "the JWS header has no certificate chain")
         }
-        self.certificates = try Self.entries(of: chain)
+        return try Self.entries(of: chain)
     }
 
     private static func entries(of chain: JSONValue) throws(JSONWebSignatureError) -> [[UInt8]] {

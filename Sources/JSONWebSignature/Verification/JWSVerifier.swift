@@ -19,7 +19,11 @@ package final class JWSVerifier: Sendable {
     private let revocation: RevocationCheck?
     private let now: @Sendable () -> Int64
     private let tally = Mutex(RevocationTally())
-    private let cache = TrustedLeafCache()
+    /// The leaf certificates that were verified last, by the exact bytes of their header segment.
+    ///
+    /// Bounded; the oldest entry makes room. Failures are never cached: a refused chain is validated
+    /// again each time.
+    private let leaves = Mutex<[TrustedLeaf]>([])
     private let learned = Atomic<Int>(0)
     private let remembered: RememberedSignatures?
 
@@ -47,7 +51,7 @@ package final class JWSVerifier: Sendable {
     package var validatedChains: Int { learned.load(ordering: .relaxed) }
 
     /// How many leaves are cached; never more than `JWSLimits.cachedLeaves`.
-    package var cachedLeaves: Int { cache.count }
+    package var cachedLeaves: Int { leaves.withLock { $0.count } }
 
     /// The effects of revocation so far.
     package var revocationTally: RevocationTally { tally.withLock { $0 } }
@@ -66,13 +70,12 @@ package final class JWSVerifier: Sendable {
         _ jws: UnverifiedJWS,
         signedDate: (JSONDocument) throws(JSONWebSignatureError) -> Int64?
     ) async throws(JSONWebSignatureError) -> VerifiedJWS {
-        if let leaf = cache.leaf(forHeader: jws.header),
+        if let leaf = cachedLeaf(forHeader: jws.header),
             leaf.usableUntil == .max || now() < leaf.usableUntil
         {
             return try verify(jws, by: leaf, signedDate: signedDate)
         }
-        let header = try ProtectedHeader(segment: jws.header)
-        let chain = try CertificateChain(entries: header.certificates)
+        let chain = try CertificateChain(entries: jws.chainEntries())
         let key = try chain.leafKey()
         var hash = SHA256()
         hash.update(data: jws.compact[..<jws.payload.startIndex])
@@ -86,11 +89,11 @@ package final class JWSVerifier: Sendable {
                 jws, digest: digest, validity: path.validity, signedDate: signedDate)
             (leaf.usableUntil, leaf.doubt) = try await standing(of: path, by: revocation)
             // The doubt is cached with the leaf, so that the next payloads cause no request.
-            cache.insert(leaf)
+            cache(leaf)
             if let doubt = leaf.doubt { try weigh(doubt) }
             return verified
         }
-        cache.insert(leaf)
+        cache(leaf)
         return try dated(jws, digest: digest, validity: path.validity, signedDate: signedDate)
     }
 
@@ -103,6 +106,20 @@ package final class JWSVerifier: Sendable {
             jws, digest: digest, validity: leaf.validity, signedDate: signedDate)
         if let doubt = leaf.doubt { try weigh(doubt) }
         return verified
+    }
+
+    private func cachedLeaf(forHeader header: ArraySlice<UInt8>) -> TrustedLeaf? {
+        let known = leaves.withLock { $0 }
+        return known.first { ByteScan.areEqual(header, $0.header) }
+    }
+
+    private func cache(_ leaf: TrustedLeaf) {
+        leaves.withLock { leaves in
+            // The newest entry counts: its revocation may have been checked again.
+            leaves.removeAll { $0.header == leaf.header }
+            if leaves.count >= JWSLimits.cachedLeaves { leaves.removeFirst() }
+            leaves.append(leaf)
+        }
     }
 
     /// Validates a certificate chain alone, at a given time.
@@ -238,30 +255,6 @@ final class RememberedSignatures: Sendable {
             digests.insert(digest)
         }
     }
-}
-
-/// The leaf certificates that were verified last, by the exact bytes of their header segment.
-///
-/// Bounded; the oldest entry makes room. Failures are never cached: a refused chain is validated
-/// again each time.
-final class TrustedLeafCache: Sendable {
-    private let leaves = Mutex<[TrustedLeaf]>([])
-
-    func leaf(forHeader header: ArraySlice<UInt8>) -> TrustedLeaf? {
-        let known = leaves.withLock { $0 }
-        return known.first { ByteScan.areEqual(header, $0.header) }
-    }
-
-    func insert(_ leaf: TrustedLeaf) {
-        leaves.withLock { leaves in
-            // The newest entry counts: its revocation may have been checked again.
-            leaves.removeAll { $0.header == leaf.header }
-            if leaves.count >= JWSLimits.cachedLeaves { leaves.removeFirst() }
-            leaves.append(leaf)
-        }
-    }
-
-    var count: Int { leaves.withLock { $0.count } }
 }
 
 /// A leaf whose chain was verified, with everything that the next JWS with it needs.
