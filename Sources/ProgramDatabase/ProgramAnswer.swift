@@ -1,48 +1,15 @@
 import JSONWebSignature
 package import Subscriptions
 
-/// An answer of the program, read strictly: it is as foreign as a file from anywhere.
-struct ProgramAnswer {
-    let members: ProgramObject
-
+/// A JSON object of the program's, read strictly: it is as foreign as a file from anywhere.
+///
+/// Its members are there once each.
+struct ProgramObject {
     /// The four ways in which a program says that it cannot answer.
     enum Refusal: String {
         case unavailable, busy, config, `internal`
     }
 
-    /// - Parameters:
-    ///   - line: Without its line feed.
-    ///   - id: Of the request.
-    /// - Throws: What is wrong with it.
-    init(_ line: [UInt8], to id: Int64) throws(ProgramProcess.Fault) {
-        let document: JSONDocument
-        do {
-            document = try JSONDocument(line)
-        } catch {
-            throw .violation("wrote a line that is not JSON in UTF-8: \(error)")
-        }
-        members = try ProgramObject(document.root, "the answer")
-        guard let answered = members["id"]?.integer else {
-            throw .violation("answered without the id of the request")
-        }
-        guard answered == id else {
-            throw .violation("answered the request \(answered), and \(id) was asked")
-        }
-    }
-
-    /// Its words where it cannot answer; `nil` where it does.
-    func refusal() throws(ProgramProcess.Fault) -> (Refusal, String)? {
-        guard let error = members["error"] else { return nil }
-        guard let name = error.text, let refusal = Refusal(rawValue: name) else {
-            throw .violation(
-                "answered with an error that is not unavailable, busy, config or internal")
-        }
-        return (refusal, members["message"]?.text ?? "without a message")
-    }
-}
-
-/// A JSON object whose members are there once each.
-struct ProgramObject {
     private let members: [String: JSONValue]
     private let what: String
 
@@ -56,6 +23,38 @@ struct ProgramObject {
         }
         self.members = members
         self.what = what
+    }
+
+    /// Reads an answer.
+    ///
+    /// - Parameters:
+    ///   - line: Without its line feed.
+    ///   - id: Of the request.
+    /// - Throws: What is wrong with it.
+    init(answer line: [UInt8], to id: Int64) throws(ProgramProcess.Fault) {
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(line)
+        } catch {
+            throw .violation("wrote a line that is not JSON in UTF-8: \(error)")
+        }
+        try self.init(document.root, "the answer")
+        guard let answered = self["id"]?.integer else {
+            throw .violation("answered without the id of the request")
+        }
+        guard answered == id else {
+            throw .violation("answered the request \(answered), and \(id) was asked")
+        }
+    }
+
+    /// The words of an answer where the program cannot give one; `nil` where it does.
+    func refusal() throws(ProgramProcess.Fault) -> (Refusal, String)? {
+        guard let error = self["error"] else { return nil }
+        guard let name = error.text, let refusal = Refusal(rawValue: name) else {
+            throw .violation(
+                "answered with an error that is not unavailable, busy, config or internal")
+        }
+        return (refusal, self["message"]?.text ?? "without a message")
     }
 
     /// A member that is there and not null.

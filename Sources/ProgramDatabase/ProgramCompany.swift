@@ -30,15 +30,10 @@ package final class ProgramCompany: Sendable {
         /// Set where the program said nothing in time: what it had committed still counts, and the run
         /// ends with this.
         var lateness: StoreError?
-        var unit: Unit?
+        /// The open transaction: what is sent when it commits.
+        var unit: (change: CompanyChange?, entry: CompanyLedgerEntry?)?
         var walk = Walk()
         var starts = 0
-    }
-
-    /// The open transaction: what is sent when it commits.
-    struct Unit: Sendable {
-        var change: CompanyChange?
-        var entry: CompanyLedgerEntry?
     }
 
     /// Where the reading of all rows is.
@@ -128,19 +123,14 @@ extension ProgramCompany {
         _ state: inout State, _ read: (ProgramObject) throws(ProgramProcess.Fault) -> Value
     ) throws(StoreError) -> Value {
         guard state.process != nil else { throw state.failure ?? stopped(command) }
-        state.lastRequest += 1
-        var members = members
-        members["id"] = .integer(state.lastRequest)
-        members["op"] = .string(request.rawValue)
-        var line: [UInt8] = []
-        CanonicalJSON.object(members).append(to: &line)
-        let refusal: (ProgramAnswer.Refusal, String)?
+        let line = line(of: request, members, &state)
+        let refusal: (ProgramObject.Refusal, String)?
         do {
             let answered = try state.process?.exchange(
                 line, within: command.timeoutMilliseconds)
-            let answer = try ProgramAnswer(answered ?? [], to: state.lastRequest)
+            let answer = try ProgramObject(answer: answered ?? [], to: state.lastRequest)
             refusal = try answer.refusal()
-            if refusal == nil { return try read(answer.members) }
+            if refusal == nil { return try read(answer) }
         } catch {
             state.process?.end(within: .zero)
             state.process = nil
@@ -150,6 +140,19 @@ extension ProgramCompany {
             throw failure
         }
         throw self.error(refusal, request, command)
+    }
+
+    /// The line of the next request, which gets the next number.
+    static func line(
+        of request: ProgramRequest, _ members: [String: CanonicalJSON], _ state: inout State
+    ) -> [UInt8] {
+        state.lastRequest += 1
+        var members = members
+        members["id"] = .integer(state.lastRequest)
+        members["op"] = .string(request.rawValue)
+        var line: [UInt8] = []
+        CanonicalJSON.object(members).append(to: &line)
+        return line
     }
 
     private static func stopped(_ command: ProgramCommand) -> StoreError {
@@ -191,7 +194,7 @@ extension ProgramCompany {
     }
 
     private static func error(
-        _ refusal: (ProgramAnswer.Refusal, String)?, _ request: ProgramRequest,
+        _ refusal: (ProgramObject.Refusal, String)?, _ request: ProgramRequest,
         _ command: ProgramCommand
     ) -> StoreError {
         let kind = refusal?.0 ?? .internal
@@ -414,7 +417,7 @@ extension ProgramCompany {
         try state.withLock { state throws(StoreError) in
             if let lateness = state.lateness { throw lateness }
             if state.process == nil { throw state.failure ?? Self.stopped(command) }
-            state.unit = Unit()
+            state.unit = (nil, nil)
         }
     }
 

@@ -9,7 +9,7 @@ extension ProgramCompany {
         _ unit: [(change: CompanyChange, entry: CompanyLedgerEntry)], after delay: Duration
     ) throws(StoreError) {
         let items = unit.map { item($0.change, $0.entry) }
-        try interrupt("write", ["unit": .array(items)], after: delay)
+        try interrupt(.write, ["unit": .array(items)], after: delay)
     }
 
     /// Sends a request that changes nothing, and kills the program a moment later.
@@ -22,7 +22,7 @@ extension ProgramCompany {
             : [
                 "after": request == .page ? .null : .integer(0), "limit": .integer(1000),
             ]
-        try interrupt(request.rawValue, members, after: delay)
+        try interrupt(request, members, after: delay)
     }
 
     /// Starts the program where it was ended.
@@ -33,16 +33,11 @@ extension ProgramCompany {
     }
 
     private func interrupt(
-        _ operation: String, _ members: [String: CanonicalJSON], after delay: Duration
+        _ request: ProgramRequest, _ members: [String: CanonicalJSON], after delay: Duration
     ) throws(StoreError) {
         try state.withLock { state throws(StoreError) in
             if state.process == nil { try restart(&state) }
-            var members = members
-            state.lastRequest += 1
-            members["id"] = .integer(state.lastRequest)
-            members["op"] = .string(operation)
-            var line: [UInt8] = []
-            CanonicalJSON.object(members).append(to: &line)
+            let line = Self.line(of: request, members, &state)
             // At first it does not even read the line.
             if delay == .zero { state.process?.pause() }
             state.process?.say(line, within: command.timeoutMilliseconds)

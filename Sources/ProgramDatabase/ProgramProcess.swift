@@ -170,14 +170,10 @@ extension ProgramProcess {
         return Array(received[..<end])
     }
 
-    private struct Ready {
-        var mayWrite = false
-        var hasOutput = false
-        var hasErrors = false
-    }
-
     /// Waits for one of the three streams; `nil` when the time is up.
-    private func wait(until deadline: ContinuousClock.Instant, writing: Bool) -> Ready? {
+    private func wait(
+        until deadline: ContinuousClock.Instant, writing: Bool
+    ) -> (mayWrite: Bool, hasOutput: Bool, hasErrors: Bool)? {
         while true {
             let left = deadline - ContinuousClock.now
             guard left > .zero else { return nil }
@@ -188,9 +184,10 @@ extension ProgramProcess {
                 pollfd(fd: writing ? input : -1, events: Int16(POLLOUT), revents: 0),
             ]
             guard unsafe poll(&streams, 3, Int32(milliseconds)) > 0 else { continue }
-            return Ready(
+            return (
                 mayWrite: streams[2].revents != 0, hasOutput: streams[0].revents != 0,
-                hasErrors: streams[1].revents != 0)
+                hasErrors: streams[1].revents != 0
+            )
         }
     }
 

@@ -129,6 +129,11 @@ extension StoreContract {
             after: after, version: row.version)
     }
 
+    /// A change of the status to 2, or from there to 1.
+    private func otherStatus(of row: CompanyRow) -> CompanyChange {
+        update(row, [.status: .integer(row.values[.status] == .integer(1) ? 2 : 1)])
+    }
+
     private func write(
         _ unit: [(change: CompanyChange, entry: CompanyLedgerEntry)]
     ) throws -> [ProgramFate] {
@@ -277,11 +282,8 @@ extension StoreContract {
             number += 1
             // The first row was read already, and the last one is still to come.
             for key in [keys[0], keys[keys.count - 1]] {
-                let row = try row(key)
-                let status: Int64 = row.values[.status] == .integer(1) ? 2 : 1
                 try write(
-                    update(row, [.status: .integer(status)]), expecting: true,
-                    "a change between two pages")
+                    otherStatus(of: row(key)), expecting: true, "a change between two pages")
             }
         } while cursor != nil
         for key in keys where seen[key] != 1 {
@@ -450,8 +452,7 @@ extension StoreContract {
             let before = try row(keys[2])
             let there = try company.entries(after: number - 1, limit: 1)
             guard there.first?.number == number else { continue }
-            let status: Int64 = before.values[.status] == .integer(1) ? 2 : 1
-            let change = update(before, [.status: .integer(status)])
+            let change = otherStatus(of: before)
             let fate: ProgramFate?
             do throws(StoreError) {
                 fate = try company.state.withLock { state throws(StoreError) in
@@ -530,9 +531,7 @@ extension StoreContract {
         guard count > 1 else { return nil }
         var unit: [(change: CompanyChange, entry: CompanyLedgerEntry)] = []
         for key in keys.prefix(count) {
-            let row = try row(key)
-            let status: Int64 = row.values[.status] == .integer(1) ? 2 : 1
-            unit.append((update(row, [.status: .integer(status)]), entry()))
+            unit.append((otherStatus(of: try row(key)), entry()))
         }
         let first = unit[0].entry.number
         let fates = try write(unit)
@@ -567,8 +566,7 @@ extension StoreContract {
         for number in 0..<Self.killsTried {
             let key = keys[number % keys.count]
             let before = try row(key)
-            let status: Int64 = before.values[.status] == .integer(1) ? 2 : 1
-            let change = update(before, [.status: .integer(status)])
+            let change = otherStatus(of: before)
             let entry = entry()
             // Most commits take some milliseconds.
             let delay = Duration.microseconds(number / 4 * number * 200)
