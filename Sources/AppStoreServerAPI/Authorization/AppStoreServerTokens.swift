@@ -52,15 +52,15 @@ package final class AppStoreServerTokens: AuthorizationTokens {
     /// How many tokens have been signed.
     package var signedTokens: Int { state.withLock { $0.signed } }
 
-    package func current() throws(AuthorizationError) -> String { try token(otherThan: nil) }
+    package func current() throws(JSONWebSignatureError) -> String { try token(otherThan: nil) }
 
-    package func renewed(after rejected: String) throws(AuthorizationError) -> String {
+    package func renewed(after rejected: String) throws(JSONWebSignatureError) -> String {
         try token(otherThan: rejected)
     }
 
-    private func token(otherThan rejected: String?) throws(AuthorizationError) -> String {
+    private func token(otherThan rejected: String?) throws(JSONWebSignatureError) -> String {
         let second = now().unixMilliseconds / 1000
-        return try state.withLock { (state) throws(AuthorizationError) in
+        return try state.withLock { (state) throws(JSONWebSignatureError) in
             if let token = state.token, token != rejected,
                 isUsable(issuedAt: state.issuedAtSecond, at: second)
             {
@@ -79,7 +79,7 @@ package final class AppStoreServerTokens: AuthorizationTokens {
 
     private func sign(
         at second: Int64, into state: inout State
-    ) throws(AuthorizationError) -> String {
+    ) throws(JSONWebSignatureError) -> String {
         let issuedAt = second - Self.backdatingSeconds
         let header = CanonicalJSON.object([
             "alg": .string("ES256"), "kid": .string(keyID), "typ": .string("JWT"),
@@ -90,34 +90,21 @@ package final class AppStoreServerTokens: AuthorizationTokens {
         ]
         members["bid"] = bundleID.map { .string($0) }
         let claims = CanonicalJSON.object(members)
-        do {
-            let token = try key.compactJWS(
-                header: Array(header.rendered.utf8), payload: Array(claims.rendered.utf8))
-            state.token = token
-            state.issuedAtSecond = issuedAt
-            state.signed += 1
-            return token
-        } catch {
-            throw AuthorizationError(description: error.detail)
-        }
+        let token = try key.compactJWS(
+            header: Array(header.rendered.utf8), payload: Array(claims.rendered.utf8))
+        state.token = token
+        state.issuedAtSecond = issuedAt
+        state.signed += 1
+        return token
     }
 }
 
 /// The source of bearer tokens of one key.
 package protocol AuthorizationTokens: Sendable {
     /// The current token; a new one is signed shortly before it expires, by the wall clock.
-    func current() throws(AuthorizationError) -> String
+    func current() throws(JSONWebSignatureError) -> String
 
     /// A token other than `rejected`, to which Apple answered 401. Concurrent callers that were
     /// refused with the same token get the same new one.
-    func renewed(after rejected: String) throws(AuthorizationError) -> String
-}
-
-/// The reason why no token could be signed; never quotes the key.
-package struct AuthorizationError: Error, Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-
-    package init(description: String) {
-        self.description = description
-    }
+    func renewed(after rejected: String) throws(JSONWebSignatureError) -> String
 }

@@ -34,7 +34,7 @@ extension AppStoreModel {
     }
 }
 
-/// The unsigned members of an answer that name its app.
+/// The members of an answer, or of the content of a notification, that name its app.
 package protocol AnswerEnvelope {
     var environment: String? { get }
     var bundleId: String? { get }

@@ -36,13 +36,10 @@ package struct NotificationHistoryResponseItem: AppStoreModel {
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
         signedPayload = try reader.textBytes("signedPayload", .strict)
-        var attempts: [SendAttemptItem] = []
-        for element in try reader.elements("sendAttempts", .strict) ?? [] {
-            attempts.append(try SendAttemptItem(element))
-        }
-        sendAttempts = attempts
+        sendAttempts = try (reader.elements("sendAttempts", .strict) ?? [])
+            .map { element throws(UndecodableModel) in try SendAttemptItem(element) }
         firstSendAttemptResult = try reader.text("firstSendAttemptResult")
-        unknowns = try reader.finish() + attempts.flatMap(\.unknowns)
+        unknowns = try reader.finish() + sendAttempts.flatMap(\.unknowns)
     }
 }
 

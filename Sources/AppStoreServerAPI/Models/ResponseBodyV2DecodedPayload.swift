@@ -49,7 +49,7 @@ package struct ResponseBodyV2DecodedPayload: AppStoreModel {
 /// verified yet.
 ///
 /// Source: App Store Server Notifications, data.
-package struct NotificationData: AppStoreModel {
+package struct NotificationData: AppStoreModel, AnswerEnvelope {
     package static let modelName = "data"
 
     package let environment: String?
@@ -77,7 +77,7 @@ package struct NotificationData: AppStoreModel {
 /// The part of a notification about a completed mass extension.
 ///
 /// Source: App Store Server Notifications, summary.
-package struct NotificationSummary: AppStoreModel {
+package struct NotificationSummary: AppStoreModel, AnswerEnvelope {
     package static let modelName = "summary"
 
     package let environment: String?
@@ -104,7 +104,7 @@ package struct NotificationSummary: AppStoreModel {
 /// The part of a notification about an app as a whole; the signed part is not verified yet.
 ///
 /// Source: App Store Server Notifications 2.17, appData.
-package struct AppData: AppStoreModel {
+package struct AppData: AppStoreModel, AnswerEnvelope {
     package static let modelName = "appData"
 
     package let environment: String?
@@ -124,7 +124,7 @@ package struct AppData: AppStoreModel {
 ///
 /// The members that name the app are not documented; where they are there, they are compared. Source:
 /// App Store Server Notifications 2.23, unclaimInfo.
-package struct UnclaimInfo: AppStoreModel {
+package struct UnclaimInfo: AppStoreModel, AnswerEnvelope {
     package static let modelName = "unclaimInfo"
 
     package let environment: String?
@@ -143,7 +143,7 @@ package struct UnclaimInfo: AppStoreModel {
 /// The token of an external purchase; its id tells its environment.
 ///
 /// Source: App Store Server Notifications, externalPurchaseToken.
-package struct ExternalPurchaseToken: AppStoreModel {
+package struct ExternalPurchaseToken: AppStoreModel, AnswerEnvelope {
     package static let modelName = "externalPurchaseToken"
 
     package let externalPurchaseId: String?
@@ -152,6 +152,14 @@ package struct ExternalPurchaseToken: AppStoreModel {
     package let tokenExpirationDate: Timestamp?
     package let appAppleId: Int64?
     package let bundleId: String?
+
+    /// Only a prefix of the id shows it.
+    package var environment: String? {
+        externalPurchaseId.map {
+            $0.utf8.starts(with: "SANDBOX".utf8)
+                ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue
+        }
+    }
 
     package init(reading reader: inout ObjectReader) throws(UndecodableModel) {
         externalPurchaseId = try reader.text("externalPurchaseId", .strict)

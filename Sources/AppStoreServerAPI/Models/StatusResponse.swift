@@ -19,13 +19,11 @@ package struct StatusResponse: AppStoreModel, AnswerEnvelope {
         environment = try reader.environment()
         bundleId = try reader.comparedText("bundleId", .strict)
         appAppleId = try reader.integer("appAppleId", .strict)
-        var groups: [SubscriptionGroupIdentifierItem] = []
-        let elements = try reader.elements("data", .strict)
-        for element in elements ?? [] {
-            groups.append(try SubscriptionGroupIdentifierItem(element))
-        }
-        data = elements == nil ? nil : groups
-        unknowns = try reader.finish() + groups.flatMap(\.unknowns)
+        data = try reader.elements("data", .strict)?
+            .map { element throws(UndecodableModel) in
+                try SubscriptionGroupIdentifierItem(element)
+            }
+        unknowns = try reader.finish() + (data ?? []).flatMap(\.unknowns)
     }
 }
 

@@ -3,10 +3,7 @@ import Synchronization
 
 /// Admits a bounded number of tasks at once; the others wait in the order of their arrival.
 final class ConcurrencyGate: Sendable {
-    private struct Waiter {
-        let number: Int
-        let continuation: CheckedContinuation<Bool, Never>
-    }
+    private typealias Waiter = (number: Int, continuation: CheckedContinuation<Bool, Never>)
 
     private struct State {
         var free: Int
@@ -40,7 +37,7 @@ final class ConcurrencyGate: Sendable {
                         state.free -= 1
                         return true
                     }
-                    state.waiters.append(Waiter(number: number, continuation: continuation))
+                    state.waiters.append((number, continuation))
                     return nil
                 }
                 if let isInside { continuation.resume(returning: isInside) }

@@ -1,4 +1,5 @@
 package import HTTPTransport
+import JSONWebSignature
 package import Subscriptions
 import Synchronization
 
@@ -362,7 +363,7 @@ extension PacedRequests {
     /// The current token, or another one than the refused one, the same for all calls that were
     /// refused with it.
     private func token(after refused: String?) throws(RunStop) -> String {
-        do throws(AuthorizationError) {
+        do throws(JSONWebSignatureError) {
             guard let refused else { return try tokens.current() }
             let token = try tokens.renewed(after: refused)
             state.withLock { $0.unprovenToken = token }

@@ -90,14 +90,6 @@ final class BookedCalls: Sendable {
         }
     }
 
-    /// The next step of a call that waits for the quota.
-    private enum Taking {
-        case taken
-        /// This call's own booking: the first of what it brings is its own.
-        case booking(Task<Permission, Never>)
-        case waiting(for: Task<Permission, Never>)
-    }
-
     init(book: any QuotaBook, rates: QuotaRates, now: @escaping @Sendable () -> Timestamp) {
         self.book = book
         self.rates = rates
@@ -108,20 +100,19 @@ final class BookedCalls: Sendable {
     func take(_ endpoint: Endpoint) async -> Permission {
         while true {
             let bucket = currentBucket
-            let taking = state.withLock { state -> Taking in
-                if state.takeFromRest(of: endpoint, bucket) { return .taken }
-                if let booking = state.bookings[endpoint] { return .waiting(for: booking) }
+            let pending: (booking: Task<Permission, Never>, isOwn: Bool)? = state.withLock {
+                state in
+                if state.takeFromRest(of: endpoint, bucket) { return nil }
+                if let booking = state.bookings[endpoint] { return (booking, false) }
                 let booking = bookMore(of: endpoint, givingBack: state.takeUnused(of: endpoint))
                 state.bookings[endpoint] = booking
-                return .booking(booking)
+                return (booking, true)
             }
-            switch taking {
-            case .taken: return .booked
-            case .booking(let booking): return await booking.value
-            case .waiting(let booking):
-                let permission = await booking.value
-                guard case .booked = permission else { return permission }
-            }
+            guard let pending else { return .booked }
+            let permission = await pending.booking.value
+            // The first call that its own booking brings is its own.
+            if pending.isOwn { return permission }
+            guard case .booked = permission else { return permission }
         }
     }
 

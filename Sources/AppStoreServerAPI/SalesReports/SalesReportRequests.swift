@@ -179,7 +179,7 @@ package struct SalesReportRequests {
     }
 
     private func token(after refused: String?) throws(Failure) -> String {
-        do throws(AuthorizationError) {
+        do throws(JSONWebSignatureError) {
             guard let refused else { return try tokens.current() }
             return try tokens.renewed(after: refused)
         } catch {

@@ -52,18 +52,14 @@ package struct SignedDataVerifier: Sendable {
     package func transaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSTransactionDecodedPayload> {
-        let verified = try await verify(jws, as: JWSTransactionDecodedPayload.self)
-        try check(verified.model.statedIdentity)
-        return verified
+        try await verify(jws)
     }
 
     /// Renewal info names no app; callers must compare it with the transaction next to it.
     package func renewalInfo(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<JWSRenewalInfoDecodedPayload> {
-        let verified = try await verify(jws, as: JWSRenewalInfoDecodedPayload.self)
-        try check(verified.model.statedIdentity)
-        return verified
+        try await verify(jws)
     }
 
     /// The signed parts inside the notification are not verified here.
@@ -73,17 +69,13 @@ package struct SignedDataVerifier: Sendable {
     package func notification(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<ResponseBodyV2DecodedPayload> {
-        let verified = try await verify(jws, as: ResponseBodyV2DecodedPayload.self)
-        if verified.model.namesApp { try check(verified.model.statedIdentity) }
-        return verified
+        try await verify(jws) { $0.namesApp }
     }
 
     package func appTransaction(
         _ jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<AppTransaction> {
-        let verified = try await verify(jws, as: AppTransaction.self)
-        try check(verified.model.statedIdentity)
-        return verified
+        try await verify(jws)
     }
 
     /// Whether an unsigned envelope names this app and environment.
@@ -91,17 +83,40 @@ package struct SignedDataVerifier: Sendable {
         expected.failure(of: envelope.statedIdentity)
     }
 
+    /// Verifies and decodes a payload, and compares the app and environment that it names.
+    ///
+    /// - Parameters:
+    ///   - jws: The payload as received.
+    ///   - namesApp: Whether it names an app at all.
+    /// - Returns: The payload, with the bytes that prove it.
+    /// - Throws: Why it is refused.
     private func verify<Model: SignedModel>(
-        _ jws: ArraySlice<UInt8>, as type: Model.Type
+        _ jws: ArraySlice<UInt8>, namesApp: (Model) -> Bool = { _ in true }
+    ) async throws(VerificationFailure) -> VerifiedModel<Model> {
+        let verified: VerifiedModel<Model> = try await verifySignature(of: jws)
+        if namesApp(verified.model),
+            let failure = expected.failure(of: verified.model.statedIdentity)
+        {
+            throw failure
+        }
+        return verified
+    }
+
+    private func verifySignature<Model: SignedModel>(
+        of jws: ArraySlice<UInt8>
     ) async throws(VerificationFailure) -> VerifiedModel<Model> {
         do throws(JSONWebSignatureError) {
             let unverified = try UnverifiedJWS(jws)
             var decoded: Model?
             let verified = try await verifier.verify(unverified) {
                 (payload) throws(JSONWebSignatureError) in
-                let model = try Self.decode(payload, as: type)
-                decoded = model
-                return model.signedDate?.unixMilliseconds
+                do throws(UndecodableModel) {
+                    let model = try Model(payload.root)
+                    decoded = model
+                    return model.signedDate?.unixMilliseconds
+                } catch {
+                    throw JSONWebSignatureError(.format, error.description)
+                }
             }
             guard let decoded else {
                 throw JSONWebSignatureError(.format, "the payload was not read")
@@ -116,23 +131,9 @@ package struct SignedDataVerifier: Sendable {
         }
     }
 
-    private static func decode<Model: AppStoreModel>(
-        _ payload: JSONDocument, as type: Model.Type
-    ) throws(JSONWebSignatureError) -> Model {
-        do {
-            return try Model(payload.root)
-        } catch {
-            throw JSONWebSignatureError(.format, error.description)
-        }
-    }
-
     private var expected: ExpectedIdentity {
         ExpectedIdentity(
             bundleID: app.bundleID, appAppleID: appAppleID, environment: app.environment)
-    }
-
-    private func check(_ stated: StatedIdentity) throws(VerificationFailure) {
-        if let failure = expected.failure(of: stated) { throw failure }
     }
 }
 

@@ -133,28 +133,15 @@ extension DecodedRealtimeRequestBody: SignedModel {
 
 extension ResponseBodyV2DecodedPayload: SignedModel {
     package var statedIdentity: StatedIdentity {
-        var stated = StatedIdentity(namesAppAppleID: true)
-        if let data {
-            (stated.bundleID, stated.appAppleID) = (data.bundleId, data.appAppleId)
-            stated.environment = data.environment
-        } else if let summary {
-            (stated.bundleID, stated.appAppleID) = (summary.bundleId, summary.appAppleId)
-            stated.environment = summary.environment
-        } else if let token = externalPurchaseToken {
-            (stated.bundleID, stated.appAppleID) = (token.bundleId, token.appAppleId)
-            // Only a prefix of the id shows the environment.
-            stated.environment = token.externalPurchaseId.map {
-                $0.utf8.starts(with: "SANDBOX".utf8)
-                    ? AppStoreEnvironment.sandbox.rawValue : AppStoreEnvironment.production.rawValue
-            }
-        } else if let appData {
-            (stated.bundleID, stated.appAppleID) = (appData.bundleId, appData.appAppleId)
-            stated.environment = appData.environment
-        } else if let unclaimed = unclaimInfo {
-            (stated.bundleID, stated.appAppleID) = (unclaimed.bundleId, unclaimed.appAppleId)
-            stated.namesAppAppleID = unclaimed.appAppleId != nil
-            stated.environment = unclaimed.environment
+        let contents: [(any AnswerEnvelope)?] = [
+            data, summary, externalPurchaseToken, appData, unclaimInfo,
+        ]
+        guard let content = contents.compactMap(\.self).first else {
+            return StatedIdentity(namesAppAppleID: true)
         }
+        var stated = content.statedIdentity
+        // Only released seats need not name it.
+        if !(content is UnclaimInfo) { stated.namesAppAppleID = true }
         return stated
     }
 }

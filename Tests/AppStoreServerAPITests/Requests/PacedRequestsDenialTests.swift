@@ -1,5 +1,6 @@
 import AppStoreServerAPI
 import HTTPTransport
+import JSONWebSignature
 import Subscriptions
 import Testing
 
@@ -105,10 +106,10 @@ import Testing
 
     @Test func `ends the run when no token can be signed`() async {
         struct NoTokens: AuthorizationTokens {
-            func current() throws(AuthorizationError) -> String {
-                throw AuthorizationError(description: "the key is not P-256")
+            func current() throws(JSONWebSignatureError) -> String {
+                throw JSONWebSignatureError(.key, "the key is not P-256")
             }
-            func renewed(after rejected: String) throws(AuthorizationError) -> String {
+            func renewed(after rejected: String) throws(JSONWebSignatureError) -> String {
                 try current()
             }
         }
