@@ -47,9 +47,7 @@ package struct MySQLRows: Hashable, Sendable {
 
 /// The reason why a statement failed.
 package struct MySQLFailure: ServerFault, Hashable, Sendable {
-    package typealias Meaning = ServerMeaning
-
-    package var meaning: Meaning
+    package var meaning: ServerMeaning
     /// The server's number of the error; 0 where no server said anything.
     package var number: UInt32
     /// Whether the session is over: what was sent last may or may not have been done.
@@ -60,7 +58,7 @@ package struct MySQLFailure: ServerFault, Hashable, Sendable {
     package var isOfOneRow = false
 
     package init(
-        _ meaning: Meaning, number: UInt32 = 0, endsSession: Bool = false, words: String
+        _ meaning: ServerMeaning, number: UInt32 = 0, endsSession: Bool = false, words: String
     ) {
         self.meaning = meaning
         self.number = number
@@ -86,16 +84,15 @@ package struct MySQLFailure: ServerFault, Hashable, Sendable {
     package func error(doing: String, at place: String) -> StoreError {
         StoreError(
             self, doing: doing, at: place, said: number == 0 ? "(\(words))" : "(MySQL \(said))",
-            ServerWording(
-                checks: number == Self.tlsFailed
-                    ? "its certificate (`ca` in store.url names the authority that signed it, and it "
-                        + "must name the host of store.url)"
-                    : "store.url, the password and the rights of the user",
-                readOnly: "It is a replica, or read_only is on: point store.url at the primary, or "
-                    + "run SET GLOBAL read_only = 0 there",
-                locked: "Find the transaction in information_schema.INNODB_TRX",
-                schema: "Adapt store.subscriptions to the change, or undo it.",
-                rights: "`trueup doctor` names the rights that are needed."))
+            checks: number == Self.tlsFailed
+                ? "its certificate (`ca` in store.url names the authority that signed it, and it "
+                    + "must name the host of store.url)"
+                : "store.url, the password and the rights of the user",
+            readOnly: "It is a replica, or read_only is on: point store.url at the primary, or "
+                + "run SET GLOBAL read_only = 0 there",
+            locked: "Find the transaction in information_schema.INNODB_TRX",
+            schema: "Adapt store.subscriptions to the change, or undo it.",
+            rights: "`trueup doctor` names the rights that are needed.")
     }
 
     /// The library's number for a session that TLS did not allow.
@@ -103,7 +100,7 @@ package struct MySQLFailure: ServerFault, Hashable, Sendable {
 
     package var said: String { number == 0 ? words : "\(number): \(words)" }
 
-    private static func meaning(of number: UInt32) -> Meaning {
+    private static func meaning(of number: UInt32) -> ServerMeaning {
         switch number {
         case 1213, 1412, 1615, 1020: .again
         case 1205: .locked

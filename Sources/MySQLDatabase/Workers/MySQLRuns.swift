@@ -86,50 +86,24 @@ extension MySQLRuns {
         """
 
     private static let upsert: String = {
-        let kept = [
-            "worker", "apps", "ended", "outcome", "exit_status", "headline", "report", "matched",
-            "discrepant", "filled", "undecided", "excluded", "corrected", "findings_open",
-            "findings_new", "money",
-        ]
+        let marks = WorkerRunText.columns.map { column in
+            ["started", "ended"].contains(column) ? OurTable.time : "?"
+        }
+        let replaced = WorkerRunText.replaced.map { "\($0) = VALUES(\($0))" }
         return """
-            INSERT INTO \(OurTable.runs.name) (books, run_id, worker, apps, job, mode, started, ended,
-                outcome, exit_status, headline, report, matched, discrepant, filled, undecided,
-                excluded, corrected, findings_open, findings_new, money)
-            VALUES (?, ?, ?, ?, ?, ?, \(OurTable.time), \(OurTable.time), ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                ?, ?, ?, ?)
-            ON DUPLICATE KEY UPDATE \(kept.map { "\($0) = VALUES(\($0))" }.joined(separator: ", "))
+            INSERT INTO \(OurTable.runs.name) (\(WorkerRunText.columns.joined(separator: ", ")))
+            VALUES (\(marks.joined(separator: ", ")))
+            ON DUPLICATE KEY UPDATE \(replaced.joined(separator: ", "))
             """
     }()
 
     private static func values(of run: WorkerRun) -> [CompanyLiteral] {
-        func text(_ text: String?) -> CompanyLiteral { text.map(CompanyLiteral.text) ?? .null }
-        func number(_ number: Int?) -> CompanyLiteral {
-            number.map { .integer(Int64($0)) } ?? .null
+        WorkerRunText.values(of: run) { counts in
+            counts.map { "\($0.name) \($0.count)" }.sorted().joined(separator: "\n")
+        } money: { totals in
+            totals.map {
+                "\($0.direction.rawValue) \($0.amount) \($0.findings) \($0.currency)"
+            }.joined(separator: "\n")
         }
-        let listing = run.listing
-        let totals = listing.totals
-        return [
-            .text(run.books), .text(listing.runID), .text(run.worker),
-            .text(run.apps.joined(separator: " ")), .text(listing.job),
-            .text(listing.mode.rawValue), .integer(listing.started.unixMilliseconds),
-            listing.ended.map { .integer($0.unixMilliseconds) } ?? .null,
-            text(listing.exitStatus?.rawValue),
-            listing.exitStatus.map { .integer(Int64($0.code)) } ?? .null, text(run.headline),
-            text(run.report), number(totals.matched), number(totals.discrepant),
-            number(totals.filled),
-            .text(lines(totals.undecided.map { "\($0.key.rawValue) \($0.value)" })),
-            .text(lines(totals.excluded.map { "\($0.key.rawValue) \($0.value)" })),
-            number(run.figures?.corrected), number(run.figures?.open), number(run.figures?.new),
-            text(
-                run.figures.map { figures in
-                    figures.money.map {
-                        "\($0.direction.rawValue) \($0.amount) \($0.findings) \($0.currency)"
-                    }.joined(separator: "\n")
-                }),
-        ]
-    }
-
-    private static func lines(_ lines: [String]) -> String {
-        lines.sorted().joined(separator: "\n")
     }
 }

@@ -44,9 +44,12 @@ package struct PostgresServer: CompanyServer {
         members = mapping.all.reduce(into: [:]) { $0[$1.kind] = JSONMembers($1) }
     }
 
-    package static let rules = CompanyServerRules(
-        dialect: .postgresql, hasSavepoints: false, questionsAboutLost: 150, pauseMilliseconds: 200,
-        adviceOnLost: "End the session in pg_stat_activity if it does not end by itself.")
+    package static let dialect = MappedStatements.Dialect.postgresql
+    package static let hasSavepoints = false
+    package static let questionsAboutLost = 150
+    package static let pauseMilliseconds: UInt32 = 200
+    package static let adviceOnLost =
+        "End the session in pg_stat_activity if it does not end by itself."
 
     package var place: String { keeper.connector.address.description }
     package var patience: ServerPatience { keeper.connector.patience }
@@ -229,14 +232,17 @@ package struct PostgresServer: CompanyServer {
 
 extension MappedStatement {
     /// The values to bind, as PostgreSQL reads text.
-    fileprivate var parameters: [String?] {
-        arguments.map { argument in
-            switch argument {
-            case .null: nil
-            case .text(let text): text
-            case .integer(let number): String(number)
-            case .boolean(let truth): truth ? "t" : "f"
-            }
+    fileprivate var parameters: [String?] { arguments.map(\.parameter) }
+}
+
+extension CompanyLiteral {
+    /// The value as PostgreSQL reads text.
+    var parameter: String? {
+        switch self {
+        case .null: nil
+        case .text(let text): text
+        case .integer(let number): String(number)
+        case .boolean(let truth): truth ? "t" : "f"
         }
     }
 }

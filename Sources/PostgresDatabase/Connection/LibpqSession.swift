@@ -93,7 +93,7 @@
                 throw ServerFailure(
                     state: SQLState("22021"), words: "a value holds a byte that no text may hold")
             }
-            let isSent = unsafe LentStrings.with(parameters) { values in
+            let isSent = unsafe withCStrings(parameters) { values in
                 unsafe PQsendQueryParams(handle, sql, count, nil, values, nil, nil, 0) == 1
             }
             return try rows(ofSent: isSent)
@@ -173,8 +173,12 @@
         /// Asks the server through a second connection to end the statement, and does not wait for
         /// that.
         private func cancel() {
-            let request = unsafe CancelRequest(PQgetCancel(handle))
-            _ = DetachedCall.start { request.send() }
+            let request = unsafe HandedPointer(handle: PQgetCancel(handle))
+            _ = DetachedCall.start {
+                guard let request = unsafe request.handle else { return }
+                unsafe shim_cancel(request)
+                unsafe PQfreeCancel(request)
+            }
         }
 
         // MARK: Results
@@ -239,39 +243,122 @@
         }
     }
 
-    /// Cancels a statement; safe to use from another thread than that of its connection.
-    @safe
-    private struct CancelRequest: @unchecked Sendable {
-        private let request: OpaquePointer?
+    /// Lends texts as C strings for the time of a call, ended by a null pointer.
+    private func withCStrings<Value>(
+        _ texts: [String?], _ use: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+    ) -> Value {
+        var owned: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { text in
+            unsafe text.flatMap { text in
+                let bytes = Array(text.utf8CString)
+                let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+                unsafe copy.initialize(from: bytes, count: bytes.count)
+                return unsafe copy
+            }
+        }
+        defer { for index in unsafe owned.indices { unsafe owned[index]?.deallocate() } }
+        unsafe owned.append(nil)
+        let lent = unsafe owned.map { unsafe UnsafePointer($0) }
+        return unsafe lent.withUnsafeBufferPointer { unsafe use($0.baseAddress) }
+    }
 
-        init(_ request: OpaquePointer?) { unsafe self.request = request }
+    /// A call of libpq that blocks, on a thread of its own, so that its caller need not wait for
+    /// its end.
+    enum DetachedCall {
+        /// Starts a call and does not wait for it.
+        ///
+        /// All signals are blocked in its thread: the main thread handles them.
+        ///
+        /// - Returns: Whether the system had a thread for it.
+        static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+            let work = unsafe Unmanaged.passRetained(Work(body))
+            var thread = pthread_t()
+            let result = unsafe pthread_create(
+                &thread, nil,
+                { context in
+                    var all = sigset_t()
+                    unsafe sigfillset(&all)
+                    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+                    guard let context = unsafe context else { return nil }
+                    unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
+                    return nil
+                }, work.toOpaque())
+            guard result == 0 else {
+                unsafe work.release()
+                return false
+            }
+            pthread_detach(thread)
+            return true
+        }
 
-        /// Sends it and gives its memory back.
-        func send() {
-            guard let request = unsafe request else { return }
-            unsafe shim_cancel(request)
-            unsafe PQfreeCancel(request)
+        private final class Work: Sendable {
+            let body: @Sendable () -> Void
+
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
         }
     }
 
-    /// C strings for the time of a call.
-    enum LentStrings {
-        /// Lends them, ended by a null pointer.
-        static func with<Value>(
-            _ texts: [String?], _ use: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
-        ) -> Value {
-            var owned: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { text in
-                unsafe text.flatMap { text in
-                    let bytes = Array(text.utf8CString)
-                    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-                    unsafe copy.initialize(from: bytes, count: bytes.count)
-                    return unsafe copy
+    /// A connection or request of libpq that one thread hands to another.
+    @safe
+    struct HandedPointer: @unchecked Sendable {
+        let handle: OpaquePointer?
+    }
+
+    /// Opens a connection; its caller waits for it no longer than its patience lasts.
+    final class OpeningConnection: Sendable {
+        private enum State {
+            case opening
+            case opened(HandedPointer)
+            /// No caller waits for it: the thread closes what it opens.
+            case abandoned
+        }
+
+        private let state = Mutex(State.opening)
+
+        /// - Parameters:
+        ///   - parameters: libpq's keywords and values.
+        ///   - end: When to give up, asked again and again.
+        /// - Returns: `nil` where it was given up.
+        static func open(
+            _ parameters: [(key: String, value: String)],
+            until end: () -> ContinuousClock.Instant
+        ) -> HandedPointer? {
+            let opening = OpeningConnection()
+            let isStarted = DetachedCall.start { opening.run(parameters) }
+            guard isStarted else { return unsafe HandedPointer(handle: nil) }
+            var pause: UInt32 = 500
+            while true {
+                if let opened = opening.opened { return opened }
+                guard ContinuousClock.now < end() else { return opening.abandon() }
+                usleep(pause)
+                pause = min(20_000, pause * 2)
+            }
+        }
+
+        private func run(_ parameters: [(key: String, value: String)]) {
+            let opened = unsafe withCStrings(parameters.map { Optional($0.key) }) { keywords in
+                unsafe withCStrings(parameters.map { Optional($0.value) }) { values in
+                    unsafe HandedPointer(handle: PQconnectdbParams(keywords, values, 0))
                 }
             }
-            defer { for index in unsafe owned.indices { unsafe owned[index]?.deallocate() } }
-            unsafe owned.append(nil)
-            let lent = unsafe owned.map { unsafe UnsafePointer($0) }
-            return unsafe lent.withUnsafeBufferPointer { unsafe use($0.baseAddress) }
+            let isWanted = state.withLock { state in
+                if case .abandoned = state { return false }
+                state = .opened(opened)
+                return true
+            }
+            if !isWanted { unsafe PQfinish(opened.handle) }
+        }
+
+        private var opened: HandedPointer? {
+            state.withLock { if case .opened(let opened) = $0 { opened } else { nil } }
+        }
+
+        /// Gives the call up; returns the connection if it was opened at the last moment.
+        private func abandon() -> HandedPointer? {
+            state.withLock { state in
+                if case .opened(let opened) = state { return opened }
+                state = .abandoned
+                return nil
+            }
         }
     }
 #endif

@@ -36,7 +36,7 @@ package final class SharedRuns: RunTable {
     ) throws(StoreError) -> [WorkerRun] {
         try read(
             """
-            SELECT \(WorkerRunText.columns) FROM trueup.runs AS r
+            SELECT \(WorkerRunText.selection) FROM trueup.runs AS r
             WHERE started >= \(WorkerRunText.time("$1")) AND started < \(WorkerRunText.time("$2"))
             ORDER BY started, books, run_id
             """, [String(first.unixMilliseconds), String(end.unixMilliseconds)])
@@ -45,7 +45,7 @@ package final class SharedRuns: RunTable {
     package func lastRuns(limit: Int) throws(StoreError) -> [WorkerRun] {
         try read(
             """
-            SELECT \(WorkerRunText.columns) FROM (
+            SELECT \(WorkerRunText.selection) FROM (
                 SELECT DISTINCT ON (books, job, apps) * FROM trueup.runs
                 ORDER BY books, job, apps, started DESC) AS r
             ORDER BY started DESC, books, run_id LIMIT $1
@@ -74,43 +74,26 @@ extension WorkerRunText {
         "(extract(epoch FROM \(column)) * 1000)::bigint"
     }
 
-    static let upsert = """
-        INSERT INTO trueup.runs (books, run_id, worker, apps, job, mode, started, ended, outcome,
-            exit_status, headline, report, matched, discrepant, filled, undecided, excluded,
-            corrected, findings_open, findings_new, money)
-        VALUES ($1, $2, $3, $4, $5, $6, \(time("$7")), \(time("$8")), $9, $10, $11, $12, $13, $14,
-            $15, $16, $17, $18, $19, $20, $21)
-        ON CONFLICT (books, run_id) DO UPDATE SET worker = excluded.worker, apps = excluded.apps,
-            ended = excluded.ended, outcome = excluded.outcome,
-            exit_status = excluded.exit_status, headline = excluded.headline,
-            report = excluded.report, matched = excluded.matched,
-            discrepant = excluded.discrepant, filled = excluded.filled,
-            undecided = excluded.undecided, excluded = excluded.excluded,
-            corrected = excluded.corrected, findings_open = excluded.findings_open,
-            findings_new = excluded.findings_new, money = excluded.money
-        """
+    static let upsert: String = {
+        let marks = columns.enumerated().map { index, column in
+            let mark = "$\(index + 1)"
+            return ["started", "ended"].contains(column) ? time(mark) : mark
+        }
+        let updates = replaced.map { "\($0) = excluded.\($0)" }
+        return """
+            INSERT INTO trueup.runs (\(columns.joined(separator: ", ")))
+            VALUES (\(marks.joined(separator: ", ")))
+            ON CONFLICT (books, run_id) DO UPDATE SET \(updates.joined(separator: ", "))
+            """
+    }()
 
     static func parameters(of run: WorkerRun) -> [String?] {
-        let listing = run.listing
-        let totals = listing.totals
-        return [
-            run.books, listing.runID, run.worker, run.apps.joined(separator: " "), listing.job,
-            listing.mode.rawValue, String(listing.started.unixMilliseconds),
-            (listing.ended?.unixMilliseconds).map { String($0) }, listing.exitStatus?.rawValue,
-            (listing.exitStatus?.code).map { String($0) }, run.headline, run.report,
-            String(totals.matched), String(totals.discrepant), String(totals.filled),
-            json(totals.undecided.map { ($0.key.rawValue, $0.value) }),
-            json(totals.excluded.map { ($0.key.rawValue, $0.value) }),
-            (run.figures?.corrected).map { String($0) }, (run.figures?.open).map { String($0) },
-            (run.figures?.new).map { String($0) },
-            run.figures.map { figures in
-                CanonicalJSON.array(figures.money.map(json)).rendered
-            },
-        ]
+        values(of: run, counts: json) { CanonicalJSON.array($0.map(json)).rendered }
+            .map(\.parameter)
     }
 
-    private static func json(_ counts: [(String, Int)]) -> String {
-        let members = counts.map { ($0.0, CanonicalJSON.integer(Int64($0.1))) }
+    private static func json(_ counts: [(name: String, count: Int)]) -> String {
+        let members = counts.map { ($0.name, CanonicalJSON.integer(Int64($0.count))) }
         return CanonicalJSON.object(Dictionary(members) { first, _ in first }).rendered
     }
 
@@ -123,7 +106,7 @@ extension WorkerRunText {
     }
 
     /// In the order in which `run` takes them.
-    static let columns = """
+    static let selection = """
         books, run_id, worker, apps, job, mode, \(milliseconds("started")),
             \(milliseconds("ended")), outcome, headline, report, matched, discrepant, filled,
             (SELECT string_agg(key || ' ' || value, E'\\n') FROM jsonb_each_text(undecided)),

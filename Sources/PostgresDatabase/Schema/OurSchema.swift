@@ -2,14 +2,6 @@
 enum OurSchema {
     static let name = "trueup"
 
-    /// A released step is frozen: it describes the past.
-    struct Step: Hashable, Sendable {
-        let number: Int
-        /// The table or column by which it shows that the step was done.
-        let makes: String
-        let statements: String
-    }
-
     /// The number by which processes that migrate wait for each other: the letters of the name.
     static let lock: Int64 = 0x7472_7565_7570
 
@@ -33,104 +25,112 @@ enum OurSchema {
             applied_at timestamptz NOT NULL DEFAULT clock_timestamp())
         """
 
-    /// Oldest first.
-    static let steps = [
+    /// Oldest first; each with the table or column by which it shows that it was done.
+    ///
+    /// A released step is frozen: it describes the past.
+    static let steps: [(number: Int, makes: String, statements: String)] = [
         // Every write to a row has its entry here, in one transaction with the row. The number is a
         // part of the key: no two transactions can both commit one.
-        Step(
+        (
             number: 1, makes: "ledger",
             statements: """
-                CREATE TABLE trueup.ledger (
-                    books text NOT NULL,
-                    number bigint NOT NULL,
-                    digest text NOT NULL,
-                    run_id text NOT NULL,
-                    content text NOT NULL,
-                    written_at bigint NOT NULL,
-                    committed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-                    PRIMARY KEY (books, number));
-                COMMENT ON TABLE trueup.ledger IS
-                    'Every write of trueup to a row of another schema, with its books'' entry'
-                """),
+            CREATE TABLE trueup.ledger (
+                books text NOT NULL,
+                number bigint NOT NULL,
+                digest text NOT NULL,
+                run_id text NOT NULL,
+                content text NOT NULL,
+                written_at bigint NOT NULL,
+                committed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+                PRIMARY KEY (books, number));
+            COMMENT ON TABLE trueup.ledger IS
+                'Every write of trueup to a row of another schema, with its books'' entry'
+            """
+        ),
         // Who works on which app. The fencing number rises with every holder: a write transaction
         // holds the row and ends when the number is no longer its own.
-        Step(
+        (
             number: 2, makes: "leases",
             statements: """
-                CREATE TABLE trueup.leases (
-                    bundle_id text NOT NULL,
-                    environment text NOT NULL,
-                    job text NOT NULL,
-                    books text NOT NULL,
-                    holder text NOT NULL,
-                    fence bigint NOT NULL,
-                    taken_at timestamptz NOT NULL,
-                    expires_at timestamptz NOT NULL,
-                    PRIMARY KEY (bundle_id, environment, job))
-                """),
+            CREATE TABLE trueup.leases (
+                bundle_id text NOT NULL,
+                environment text NOT NULL,
+                job text NOT NULL,
+                books text NOT NULL,
+                holder text NOT NULL,
+                fence bigint NOT NULL,
+                taken_at timestamptz NOT NULL,
+                expires_at timestamptz NOT NULL,
+                PRIMARY KEY (bundle_id, environment, job))
+            """
+        ),
         // The calls to Apple of the last hour, by all workers: one quota for each app and endpoint.
-        Step(
+        (
             number: 3, makes: "calls",
             statements: """
-                CREATE TABLE trueup.calls (
-                    bundle_id text NOT NULL,
-                    environment text NOT NULL,
-                    endpoint text NOT NULL,
-                    second bigint NOT NULL,
-                    calls bigint NOT NULL,
-                    PRIMARY KEY (bundle_id, environment, endpoint, second));
-                COMMENT ON TABLE trueup.calls IS
-                    'Calls to Apple of the last hour, by all workers, in buckets of five seconds'
-                """),
+            CREATE TABLE trueup.calls (
+                bundle_id text NOT NULL,
+                environment text NOT NULL,
+                endpoint text NOT NULL,
+                second bigint NOT NULL,
+                calls bigint NOT NULL,
+                PRIMARY KEY (bundle_id, environment, endpoint, second));
+            COMMENT ON TABLE trueup.calls IS
+                'Calls to Apple of the last hour, by all workers, in buckets of five seconds'
+            """
+        ),
         // A line for each run of each worker, so that one place tells of the run of all.
-        Step(
+        (
             number: 4, makes: "runs",
             statements: """
-                CREATE TABLE trueup.runs (
-                    books text NOT NULL,
-                    run_id text NOT NULL,
-                    worker text NOT NULL,
-                    apps text NOT NULL,
-                    job text NOT NULL,
-                    mode text NOT NULL,
-                    started timestamptz NOT NULL,
-                    ended timestamptz,
-                    outcome text,
-                    exit_status smallint,
-                    headline text,
-                    report text,
-                    matched bigint NOT NULL,
-                    discrepant bigint NOT NULL,
-                    filled bigint NOT NULL,
-                    undecided jsonb NOT NULL,
-                    excluded jsonb NOT NULL,
-                    corrected bigint,
-                    findings_open bigint,
-                    findings_new bigint,
-                    money jsonb,
-                    PRIMARY KEY (books, run_id));
-                CREATE INDEX runs_by_start ON trueup.runs (started);
-                COMMENT ON TABLE trueup.runs IS
-                    'A line for each run of each worker; the proof is the report that it names'
-                """),
+            CREATE TABLE trueup.runs (
+                books text NOT NULL,
+                run_id text NOT NULL,
+                worker text NOT NULL,
+                apps text NOT NULL,
+                job text NOT NULL,
+                mode text NOT NULL,
+                started timestamptz NOT NULL,
+                ended timestamptz,
+                outcome text,
+                exit_status smallint,
+                headline text,
+                report text,
+                matched bigint NOT NULL,
+                discrepant bigint NOT NULL,
+                filled bigint NOT NULL,
+                undecided jsonb NOT NULL,
+                excluded jsonb NOT NULL,
+                corrected bigint,
+                findings_open bigint,
+                findings_new bigint,
+                money jsonb,
+                PRIMARY KEY (books, run_id));
+            CREATE INDEX runs_by_start ON trueup.runs (started);
+            COMMENT ON TABLE trueup.runs IS
+                'A line for each run of each worker; the proof is the report that it names'
+            """
+        ),
         // A refusal that one worker gets from Apple holds for all: no worker asks before that time.
-        Step(
+        (
             number: 5, makes: "refusals",
             statements: """
-                CREATE TABLE trueup.refusals (
-                    bundle_id text NOT NULL,
-                    environment text NOT NULL,
-                    endpoint text NOT NULL,
-                    resumes_at timestamptz NOT NULL,
-                    rate_share double precision NOT NULL,
-                    PRIMARY KEY (bundle_id, environment, endpoint));
-                COMMENT ON TABLE trueup.refusals IS
-                    'The last 429 of Apple, to whatever worker: no call is booked before resumes_at'
-                """),
+            CREATE TABLE trueup.refusals (
+                bundle_id text NOT NULL,
+                environment text NOT NULL,
+                endpoint text NOT NULL,
+                resumes_at timestamptz NOT NULL,
+                rate_share double precision NOT NULL,
+                PRIMARY KEY (bundle_id, environment, endpoint));
+            COMMENT ON TABLE trueup.refusals IS
+                'The last 429 of Apple, to whatever worker: no call is booked before resumes_at'
+            """
+        ),
         // Where the holder's books are, so that copies of them are not used at once.
-        Step(
+        (
             number: 6, makes: "leases.place",
-            statements: "ALTER TABLE trueup.leases ADD COLUMN place text"),
+            statements: "ALTER TABLE trueup.leases ADD COLUMN place text"
+        ),
     ]
 
     /// The numbers of the steps that are noted as done, and whose table or column is not there.

@@ -14,7 +14,18 @@ package protocol CompanyServer: Sendable {
     var patience: ServerPatience { get }
     /// How often something was done again, because another transaction or the server was in the way.
     var repetitions: Int { get }
-    static var rules: CompanyServerRules { get }
+    static var dialect: MappedStatements.Dialect { get }
+    /// Whether a failed statement leaves its transaction open.
+    ///
+    /// Then a row is locked before it is compared. Otherwise a transaction is begun again after a
+    /// change that is refused.
+    static var hasSavepoints: Bool { get }
+    /// How often a server is asked about a transaction whose COMMIT was not answered.
+    static var questionsAboutLost: Int { get }
+    /// The pause between two of them; 0 where the question itself waits.
+    static var pauseMilliseconds: UInt32 { get }
+    /// How a person ends a transaction that does not end by itself.
+    static var adviceOnLost: String { get }
     /// The leases that every transaction which begins must still hold: one for each app of the run.
     var fences: [LeaseFence] { get set }
 
@@ -126,31 +137,4 @@ package enum ReplicationLag: Hashable, Sendable {
     case seconds(Double)
     /// The server does not know it; with the fix.
     case unknown(String)
-}
-
-/// The differences between servers that decide how a unit of corrections is written.
-package struct CompanyServerRules: Sendable {
-    package var dialect: MappedStatements.Dialect
-    /// Whether a failed statement leaves its transaction open.
-    ///
-    /// Then a row is locked before it is compared. Otherwise a transaction is begun again after a
-    /// change that is refused.
-    package var hasSavepoints: Bool
-    /// How often a server is asked about a transaction whose COMMIT was not answered.
-    package var questionsAboutLost: Int
-    /// The pause between two of them; 0 where the question itself waits.
-    package var pauseMilliseconds: UInt32
-    /// How a person ends a transaction that does not end by itself.
-    package var adviceOnLost: String
-
-    package init(
-        dialect: MappedStatements.Dialect, hasSavepoints: Bool, questionsAboutLost: Int,
-        pauseMilliseconds: UInt32, adviceOnLost: String
-    ) {
-        self.dialect = dialect
-        self.hasSavepoints = hasSavepoints
-        self.questionsAboutLost = questionsAboutLost
-        self.pauseMilliseconds = pauseMilliseconds
-        self.adviceOnLost = adviceOnLost
-    }
 }

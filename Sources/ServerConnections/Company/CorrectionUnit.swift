@@ -159,7 +159,7 @@ struct UnitWork<Server: CompanyServer> {
         _ change: CompanyChange, by statements: MappedStatements, _ state: inout State
     ) throws(Failure) -> (fate: CompanyWriteFate, isLeftBehind: Bool) {
         let server = state.server
-        let hasSavepoints = Server.rules.hasSavepoints
+        let hasSavepoints = Server.hasSavepoints
         guard let read = statements.row(change.key),
             let look = statements.row(change.key, isLocked: hasSavepoints)
         else { return (.refused("the key is not one that the mapping's constants allow"), false) }
@@ -315,7 +315,7 @@ struct UnitWork<Server: CompanyServer> {
         let table = try state.server.tables(named: mapping.table).first
         let problem =
             table.map {
-                MappingCheck(mapping, against: $0, for: Server.rules.dialect)
+                MappingCheck(mapping, against: $0, for: Server.dialect)
                     .problem(mayWrite: true)
             } ?? "the user can no longer see it"
         guard let problem else {

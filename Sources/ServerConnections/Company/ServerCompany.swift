@@ -23,7 +23,7 @@ package final class ServerCompany<Server: CompanyServer>: LeasedCompany {
     package init(_ server: Server, mapping: TableMapping) {
         self.mapping = mapping
         entitlementStatements = mapping.entitlements.map {
-            EntitlementStatements($0, for: Server.rules.dialect)
+            EntitlementStatements($0, for: Server.dialect)
         }
         state = Mutex(State(server: server))
     }
@@ -82,7 +82,7 @@ extension ServerCompany {
         guard let table = try server.tables(named: mapping.table).first else {
             throw .schema(Server.missing(mapping, of: place))
         }
-        let held = MappingCheck(mapping, against: table, for: Server.rules.dialect)
+        let held = MappingCheck(mapping, against: table, for: Server.dialect)
         if let problem = held.problem(mayWrite: mayWrite) {
             throw .schema(
                 "\(mapping.table) of \(place): \(problem); nothing was "
@@ -459,20 +459,19 @@ extension ServerCompany {
     ///
     /// A server that does not know it any more, as after a fail-over, cannot commit it any more.
     private func awaitEndOfLost(_ state: inout State) throws(StoreError) {
-        let rules = Server.rules
         let place = state.server.place
-        for _ in 0..<rules.questionsAboutLost {
+        for _ in 0..<Server.questionsAboutLost {
             if try state.server.isLostOneOver() { return }
-            guard state.server.patience.pause(milliseconds: rules.pauseMilliseconds) else {
+            guard state.server.patience.pause(milliseconds: Server.pauseMilliseconds) else {
                 throw .stopped(
                     "A signal ended the wait for a transaction whose answer was lost: the server "
                         + "\(place) still works on it. The next run checks it "
-                        + "before anything else. \(rules.adviceOnLost)")
+                        + "before anything else. \(Server.adviceOnLost)")
             }
         }
         throw .unavailable(
             "The server \(place) has not ended a transaction whose answer "
-                + "was lost. The next run checks it before anything else. \(rules.adviceOnLost)")
+                + "was lost. The next run checks it before anything else. \(Server.adviceOnLost)")
     }
 }
 

@@ -59,24 +59,6 @@ package protocol ServerFault: Error {
     func error(doing: String, at place: String) -> StoreError
 }
 
-/// The parts of messages that differ between kinds of servers.
-package struct ServerWording: Sendable {
-    /// The things to check where the server gives no answer.
-    package var checks: String
-    package var readOnly: String
-    package var locked: String
-    package var schema: String
-    package var rights: String
-
-    package init(checks: String, readOnly: String, locked: String, schema: String, rights: String) {
-        self.checks = checks
-        self.readOnly = readOnly
-        self.locked = locked
-        self.schema = schema
-        self.rights = rights
-    }
-}
-
 extension StoreError {
     /// Translates what a server says about the company's tables or trueup's.
     ///
@@ -85,10 +67,14 @@ extension StoreError {
     ///   - doing: What was being done, to follow "while".
     ///   - server: The server and the database.
     ///   - said: Name and words of the failure, in brackets.
-    ///   - wording: The parts that differ.
+    ///   - checks: The things to check where the server gives no answer.
+    ///   - readOnly: Why it may only be read, and what to do.
+    ///   - locked: How to find the program that keeps a lock.
+    ///   - schema: What to do where the tables are not as expected.
+    ///   - rights: What to do where a right is missing.
     package init(
         _ failure: some ServerFault, doing: String, at server: String, said: String,
-        _ wording: ServerWording
+        checks: String, readOnly: String, locked: String, schema: String, rights: String
     ) {
         let notWritten = "while \(doing); nothing of this step was written."
         let again = "then run the job again: it continues where it stopped. " + said
@@ -105,15 +91,15 @@ extension StoreError {
         case _ where failure.endsSession, .unavailable:
             self = .unavailable(
                 "The database \(server) could not be reached, ended the connection or gave no "
-                    + "answer while \(doing). Check the server, \(wording.checks), \(again)")
+                    + "answer while \(doing). Check the server, \(checks), \(again)")
         case .readOnly:
             self = .unavailable(
-                "The database \(server) may only be read \(notWritten) \(wording.readOnly), \(again)"
+                "The database \(server) may only be read \(notWritten) \(readOnly), \(again)"
             )
         case .locked:
             self = .busy(
                 "Another program kept a table or row of \(server) locked \(notWritten) "
-                    + "\(wording.locked) (a migration, a transaction that was left open) and run again. "
+                    + "\(locked) (a migration, a transaction that was left open) and run again. "
                     + said)
         case .tooSlow:
             self = .busy(
@@ -125,11 +111,11 @@ extension StoreError {
                     + "less busy. \(said)")
         case .schema:
             self = .schema(
-                "The tables of \(server) are not as expected \(notWritten) \(wording.schema) \(said)"
+                "The tables of \(server) are not as expected \(notWritten) \(schema) \(said)"
             )
         case .forbidden:
             self = .schema(
-                "The user of \(server) lacks a right \(notWritten) \(wording.rights) \(said)")
+                "The user of \(server) lacks a right \(notWritten) \(rights) \(said)")
         case .full:
             self = .notWritten(
                 "The server of \(server) has a full or broken disk \(notWritten) Free space and run "

@@ -83,6 +83,51 @@ package enum WorkerRunText {
             headline: row[9], report: row[10], figures: figures)
     }
 
+    /// The columns of a run, in the order of `values`.
+    package static let columns = [
+        "books", "run_id", "worker", "apps", "job", "mode", "started", "ended", "outcome",
+        "exit_status", "headline", "report", "matched", "discrepant", "filled", "undecided",
+        "excluded", "corrected", "findings_open", "findings_new", "money",
+    ]
+
+    /// Those that a run which is noted again replaces.
+    package static var replaced: [String] {
+        columns.filter { !["books", "run_id", "job", "mode", "started"].contains($0) }
+    }
+
+    /// The values of a run.
+    ///
+    /// - Parameters:
+    ///   - run: The run.
+    ///   - counts: Writes counts by their names.
+    ///   - money: Writes sums of money.
+    /// - Returns: In the order of `columns`.
+    package static func values(
+        of run: WorkerRun, counts: ([(name: String, count: Int)]) -> String,
+        money: ([MoneyTotal]) -> String
+    ) -> [CompanyLiteral] {
+        func text(_ text: String?) -> CompanyLiteral { text.map(CompanyLiteral.text) ?? .null }
+        func number(_ number: Int?) -> CompanyLiteral {
+            number.map { .integer(Int64($0)) } ?? .null
+        }
+        let listing = run.listing
+        let totals = listing.totals
+        return [
+            .text(run.books), .text(listing.runID), .text(run.worker),
+            .text(run.apps.joined(separator: " ")), .text(listing.job),
+            .text(listing.mode.rawValue), .integer(listing.started.unixMilliseconds),
+            listing.ended.map { .integer($0.unixMilliseconds) } ?? .null,
+            text(listing.exitStatus?.rawValue),
+            listing.exitStatus.map { .integer(Int64($0.code)) } ?? .null, text(run.headline),
+            text(run.report), number(totals.matched), number(totals.discrepant),
+            number(totals.filled),
+            .text(counts(totals.undecided.map { ($0.key.rawValue, $0.value) })),
+            .text(counts(totals.excluded.map { ($0.key.rawValue, $0.value) })),
+            number(run.figures?.corrected), number(run.figures?.open), number(run.figures?.new),
+            text(run.figures.map { money($0.money) }),
+        ]
+    }
+
     private static func number(_ text: String?) -> Int? { text.flatMap { Int($0) } }
 
     private static func timestamp(_ text: String?) -> Timestamp? {
