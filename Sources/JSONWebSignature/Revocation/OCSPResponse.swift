@@ -7,23 +7,22 @@ import X509
 
 /// Verifies responses to a request, from the network or from the cache.
 extension OCSPRequest {
-    enum Verdict: Hashable, Sendable {
-        /// Until when the response is valid, in UNIX milliseconds.
-        case good(until: Int64)
-        case revoked(until: Int64)
-        /// The response proves nothing; the text says why.
-        case unusable(String)
-    }
-
     /// Verifies the response with swift-certificates' policy: form, signature and authority of the
     /// responder, dates, and status.
     ///
     /// The policy only says whether a path passes. In soft mode it fails for exactly one reason, a
     /// verified "revoked"; in hard mode it passes for exactly one reason, a verified "good". Run in
-    /// both modes over the same bytes, it distinguishes the three verdicts.
-    func verdict(
-        on response: [UInt8], in path: TrustedPath, at now: Int64
-    ) async -> Verdict {
+    /// both modes over the same bytes, it distinguishes good, revoked and neither.
+    ///
+    /// - Parameters:
+    ///   - response: The bytes as received.
+    ///   - path: The path that the certificate belongs to.
+    ///   - now: The present, in UNIX milliseconds.
+    /// - Returns: What the response proves, until it is no longer valid.
+    /// - Throws: Why the response proves nothing.
+    func standing(
+        by response: [UInt8], in path: TrustedPath, at now: Int64
+    ) async throws(OCSPFault) -> RevocationStanding {
         let date = Date(timeIntervalSince1970: Double(now) / 1000)
         let known = KnownResponse(identity: identity, response: response)
         let refusal = await path.objection(
@@ -34,21 +33,22 @@ extension OCSPRequest {
                 failureMode: .hard, requester: known, fixedExpiryValidationTime: date))
         // A policy that never requested the response has verified nothing.
         guard known.timesGiven == 2 else {
-            return .unusable("its answer could not be compared with the request")
+            throw OCSPFault("its answer could not be compared with the request")
         }
         let dates = dates(of: response)
         if refusal == nil, let doubt {
             if let dates, now < dates.thisUpdate || dates.nextUpdate <= now {
-                return .unusable("its answer is not valid now")
+                throw OCSPFault("its answer is not valid now")
             }
-            return .unusable(Self.plain(doubt))
+            throw OCSPFault(Self.plain(doubt))
         }
-        guard let dates else { return .unusable("its answer does not say how long it is valid") }
+        guard let dates else { throw OCSPFault("its answer does not say how long it is valid") }
         // The policy tolerates 75 minutes after the end, for clocks that differ. A response that is
         // cached and used for every payload must not be used after its end.
-        guard now < dates.nextUpdate else { return .unusable("its answer has expired") }
-        let end = dates.nextUpdate
-        return refusal == nil ? .good(until: end) : .revoked(until: end)
+        guard now < dates.nextUpdate else { throw OCSPFault("its answer has expired") }
+        let isRevoked = "\(subject) is revoked, by a signed answer of \(key.responder)"
+        return RevocationStanding(
+            verdict: refusal == nil ? .good : .revoked(isRevoked), until: dates.nextUpdate)
     }
 
     /// The library's reason without the values that it includes.

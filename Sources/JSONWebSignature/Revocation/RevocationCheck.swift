@@ -88,45 +88,26 @@ package actor RevocationCheck {
     private func ask(
         _ request: OCSPRequest, in path: TrustedPath, failedRounds: Int
     ) async -> RevocationStanding {
-        if let kept = await cache?.response(for: request.key) {
-            let verdict = await request.verdict(on: kept, in: path, at: now())
-            if let standing = Self.standing(verdict, request) { return standing }
+        if let kept = await cache?.response(for: request.key),
+            let standing = try? await request.standing(by: kept, in: path, at: now())
+        {
+            return standing
         }
         guard let address = request.address else {
             return RevocationStanding(
                 verdict: .undetermined("\(request.subject) names no OCSP responder"), until: .max)
         }
-        let fault: String
-        switch await responder.response(to: request.encoded, at: address) {
-        case .failure(let failure): fault = failure.detail
-        case .success(let bytes):
-            let verdict = await request.verdict(on: bytes, in: path, at: now())
-            if let standing = Self.standing(verdict, request) {
-                await cache?.keep(bytes, for: request.key, until: standing.until)
-                return standing
-            }
-            fault = if case .unusable(let why) = verdict { why } else { "its answer was lost" }
-        }
-        return RevocationStanding(
-            verdict: .undetermined(
-                "whether \(request.subject) is revoked could not be determined by \(address): "
-                    + Self.shortened(fault)),
-            until: retryTime(afterRound: failedRounds + 1), failedRounds: failedRounds + 1)
-    }
-
-    /// `nil` for a response that proves nothing.
-    private static func standing(
-        _ verdict: OCSPRequest.Verdict, _ request: OCSPRequest
-    ) -> RevocationStanding? {
-        switch verdict {
-        case .good(let until): RevocationStanding(verdict: .good, until: until)
-        case .revoked(let until):
-            RevocationStanding(
-                verdict: .revoked(
-                    "\(request.subject) is revoked, by a signed answer of "
-                        + request.key.responder),
-                until: until)
-        case .unusable: nil
+        do throws(OCSPFault) {
+            let bytes = try await responder.response(to: request.encoded, at: address).get()
+            let standing = try await request.standing(by: bytes, in: path, at: now())
+            await cache?.keep(bytes, for: request.key, until: standing.until)
+            return standing
+        } catch {
+            return RevocationStanding(
+                verdict: .undetermined(
+                    "whether \(request.subject) is revoked could not be determined by \(address): "
+                        + Self.shortened(error.detail)),
+                until: retryTime(afterRound: failedRounds + 1), failedRounds: failedRounds + 1)
         }
     }
 
