@@ -180,7 +180,7 @@ package struct MySQLServer: CompanyServer {
     package mutating func facts() throws(StoreError) -> [String] {
         let engine = try link.engine(of: mapping.table)
         return [
-            try serverFacts().line
+            try link.facts().line
                 + (engine.map { "; the engine of \(mapping.table) is \($0)" } ?? "")
         ]
     }
@@ -214,12 +214,6 @@ package struct MySQLServer: CompanyServer {
     /// The place of Seconds_Behind_Master, and of Seconds_Behind_Source, among the columns.
     private static let secondsBehind = 32
 
-    private mutating func serverFacts() throws(StoreError) -> ServerFacts {
-        try link.perform("asking for the server's version") { session throws(MySQLFailure) in
-            try ServerFacts(session)
-        }
-    }
-
     /// Rows and their entries belong to one transaction, which only InnoDB has.
     private mutating func obstacleOfEngine() throws(StoreError) -> String? {
         for name in mapping.all.map(\.table) + [mapping.entitlements].compactMap(\.self) {
@@ -240,7 +234,7 @@ package struct MySQLServer: CompanyServer {
     }
 
     package mutating func obstacleToLedger() throws(StoreError) -> String? {
-        let facts = try serverFacts()
+        let facts = try link.facts()
         if let obstacle = facts.obstacleToWriting ?? facts.obstacleOfLog { return obstacle }
         if let obstacle = try obstacleOfEngine() { return obstacle }
         if let obstacle = try obstacleToOurTables() { return obstacle }
@@ -256,7 +250,7 @@ package struct MySQLServer: CompanyServer {
     package mutating func obstacle(
         to table: CompanyTableName, trying statements: [String]
     ) throws(StoreError) -> String? {
-        guard !statements.isEmpty else { return try serverFacts().obstacleToReading }
+        guard !statements.isEmpty else { return try link.facts().obstacleToReading }
         return try obstacle(toTrying: statements)
     }
 

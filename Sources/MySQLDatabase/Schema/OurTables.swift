@@ -112,13 +112,17 @@ extension OurTable {
 }
 
 extension MySQLLink {
+    mutating func facts() throws(StoreError) -> ServerFacts {
+        try perform("asking for the server's version") { session throws(MySQLFailure) in
+            try ServerFacts(session)
+        }
+    }
+
     /// Makes the tables where they are missing, on a server that a run can write to.
     ///
     /// - Throws: `StoreError` where it is a replica, may only be read, or refuses a table.
     package mutating func makeOurTables() throws(StoreError) {
-        let facts = try perform("asking for the server's version") {
-            session throws(MySQLFailure) in try ServerFacts(session)
-        }
+        let facts = try facts()
         let place = connector.address.description
         if let obstacle = facts.obstacleToWriting {
             throw .unavailable(

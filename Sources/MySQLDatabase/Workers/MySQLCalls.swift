@@ -2,11 +2,9 @@ package import ServerConnections
 package import Subscriptions
 
 extension SharedCalls {
-    /// - Parameters:
-    ///   - connector: Opens sessions; bookings need one of their own.
-    ///   - limits: How long a statement may take and wait.
-    package convenience init(_ connector: MySQLConnector, limits: MySQLLimits = MySQLLimits()) {
-        self.init(MySQLLink(connector, limits: limits))
+    /// - Parameter connector: Opens sessions; bookings need one of their own.
+    package convenience init(_ connector: MySQLConnector) {
+        self.init(MySQLLink(connector, limits: MySQLLimits()))
     }
 }
 

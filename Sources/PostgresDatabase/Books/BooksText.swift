@@ -22,22 +22,23 @@ struct BooksText {
 
     /// A list of objects, for `json_populate_recordset`.
     func json(of rows: [[BooksValue]]) throws(Misfit) -> String {
-        var text: [UInt8] = [UInt8(ascii: "[")]
-        for row in rows {
-            if text.count > 1 { text.append(UInt8(ascii: ",")) }
-            try append(row, of: table.columns, to: &text)
-        }
-        text.append(UInt8(ascii: "]"))
-        return String(decoding: text, as: UTF8.self)
+        try json(of: rows, table.columns)
     }
 
     /// Returns keys as a JSON text.
     func json(ofKeys keys: [[BooksValue]]) throws(Misfit) -> String {
-        let columns = table.key.compactMap { name in table.columns.first { $0.name == name } }
+        try json(
+            of: keys,
+            table.key.compactMap { name in table.columns.first { $0.name == name } })
+    }
+
+    private func json(
+        of rows: [[BooksValue]], _ columns: [BooksColumn]
+    ) throws(Misfit) -> String {
         var text: [UInt8] = [UInt8(ascii: "[")]
-        for key in keys {
+        for row in rows {
             if text.count > 1 { text.append(UInt8(ascii: ",")) }
-            try append(key, of: columns, to: &text)
+            try append(row, of: columns, to: &text)
         }
         text.append(UInt8(ascii: "]"))
         return String(decoding: text, as: UTF8.self)

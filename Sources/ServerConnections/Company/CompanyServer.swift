@@ -97,39 +97,25 @@ package protocol CompanyServer: Sendable {
     /// Returns what keeps a run from making the ledger and from writing; it only reads.
     mutating func obstacleToLedger() throws(StoreError) -> String?
 
-    // Those below have defaults.
-
-    /// The texts of `TableMapping.readColumns` in a row as the server returned it.
-    func texts(of row: [String?], by mapping: TableMapping) -> [String?]
-
     /// By how many seconds a replica is behind; infinite where replication does not run.
     ///
     /// - Returns: The seconds, or a sentence where the server does not know them.
     /// - Throws: What the server said.
     func replicationLag(in session: Session) throws(Failure) -> ReplicationLag
 
+    // Those below have defaults.
+
+    /// The texts of `TableMapping.readColumns` in a row as the server returned it.
+    func texts(of row: [String?], by mapping: TableMapping) -> [String?]
+
     /// Facts about the server, for `doctor`.
     mutating func facts() throws(StoreError) -> [String]
-
-    /// Declares that these books take the place of others that are lost.
-    mutating func adoptLedger(
-        reason: String, by actor: String, at now: Timestamp
-    ) throws(StoreError) -> String?
 }
 
 extension CompanyServer {
     package func texts(of row: [String?], by mapping: TableMapping) -> [String?] { row }
 
-    package func replicationLag(in session: Session) throws(Failure) -> ReplicationLag {
-        .unknown("this kind of database does not tell it: leave it out")
-    }
-
     package mutating func facts() throws(StoreError) -> [String] { [] }
-
-    /// Nothing is declared: the ledger keeps the entries of each books apart.
-    package mutating func adoptLedger(
-        reason: String, by actor: String, at now: Timestamp
-    ) throws(StoreError) -> String? { nil }
 }
 
 /// The answer to the question how far replicas are behind.
