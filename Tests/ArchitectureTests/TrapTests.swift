@@ -31,7 +31,7 @@ import Testing
             ["precondition": 2],
             "settings refuse a rate of nothing, and at least one call an hour is computed from it"
         ),
-        "AppStoreServerAPI/Requests/ConcurrencyGate.swift": (["precondition": 1], "a constant"),
+        "AppStoreServerAPI/Requests/PacedRequests.swift": (["precondition": 1], "a constant"),
         "AppStoreServerAPI/Requests/QuotaRates.swift": (
             ["precondition": 1], "settings refuse a rate of nothing"
         ),
