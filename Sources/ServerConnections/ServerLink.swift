@@ -18,7 +18,7 @@ package protocol ServerLink: Sendable {
     /// Returns whether the tables of calls are there and may be written at present.
     mutating func mayBookCalls() throws(StoreError) -> Bool
 
-    /// Reads what is read once more where that may help.
+    /// Reads, and reads again where that may help.
     ///
     /// - Parameters:
     ///   - doing: To follow "while".

@@ -225,7 +225,9 @@ extension ServerFailure {
         ),
     ]
 
-    /// What PgBouncer refuses and the advice, to follow the word "refuses"; `nil` for another failure.
+    /// The thing that PgBouncer refuses, and the advice, to follow the word "refuses".
+    ///
+    /// `nil` for another failure.
     var poolerRefusal: String? {
         guard endsSession else { return nil }
         return Self.poolerRefusals.first { words.contains($0.words) }?.advice

@@ -90,7 +90,7 @@ package enum WorkerRunText {
         "excluded", "corrected", "findings_open", "findings_new", "money",
     ]
 
-    /// Those that a run which is noted again replaces.
+    /// The columns that are replaced when a run is noted again.
     package static var replaced: [String] {
         columns.filter { !["books", "run_id", "job", "mode", "started"].contains($0) }
     }
