@@ -286,7 +286,7 @@ private struct ExplanationReader {
                 """, arguments: key
         ).map { try LedgerEntry($0) }
         explanation.notifications = try notifications()
-        explanation.nights = try SubscriptionRuns(db: db, about: explanation).last(limit)
+        explanation.nights = try lastRuns(limit)
     }
 
     private func pending() throws -> PendingQuestion? {
@@ -348,26 +348,16 @@ private struct ExplanationReader {
         }
     }
 
-    /// One attempt as `NotificationRecorder` keeps it.
-    private struct KeptAttempt: Decodable {
-        let attemptDate: String
-        let result: String
-
-        enum CodingKeys: String, CodingKey {
-            case attemptDate = "attempt_date"
-            case result
-        }
-    }
-
-    /// Oldest first; none where the text is not of that form.
+    /// Oldest first; none where the text is not as `NotificationRecorder` keeps it.
     private static func attempts(_ text: String?) -> [SendAttempt] {
         let kept = text.flatMap {
-            try? JSONDecoder().decode([KeptAttempt].self, from: Data($0.utf8))
+            try? JSONDecoder().decode([[String: String]].self, from: Data($0.utf8))
         }
         return (kept ?? []).compactMap { attempt in
-            Timestamp(rfc3339: attempt.attemptDate).map {
-                SendAttempt(attemptDate: $0, result: attempt.result)
-            }
+            guard let date = attempt["attempt_date"].flatMap({ Timestamp(rfc3339: $0) }),
+                let result = attempt["result"]
+            else { return nil }
+            return SendAttempt(attemptDate: date, result: result)
         }.sorted { $0.attemptDate < $1.attemptDate }
     }
 }
@@ -377,25 +367,13 @@ private struct ExplanationReader {
 /// A pass's rows are deleted once a run closes it. What stays are the last check, undecided rows,
 /// rows in flight, and the findings that each run reported: a run in between that found a match
 /// leaves no trace.
-struct SubscriptionRuns {
-    let db: Database
-    private let about: SubscriptionExplanation
-
-    init(db: Database, about explanation: SubscriptionExplanation) {
-        self.db = db
-        about = explanation
-    }
-
-    private struct Run {
-        let sequence: Int64
-        let passID: Int64
-        let started: Timestamp
-        let isEnded: Bool
-        let settles: Bool
-    }
+extension ExplanationReader {
+    private typealias Run = (
+        reference: RunReference, started: Timestamp, isEnded: Bool, settles: Bool
+    )
 
     /// Oldest first; runs that judge no rows (a plan, an undo) are left out.
-    func last(_ limit: Int) throws -> [SubscriptionRun] {
+    private func lastRuns(_ limit: Int) throws -> [SubscriptionRun] {
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -407,11 +385,11 @@ struct SubscriptionRuns {
         return try rows.reversed().map { row in
             let filters = TextList.decode(row.requiredText(at: 8))
             let mode = row.requiredText(at: 6)
-            let run = Run(
-                sequence: row.integer(at: 0) ?? 0, passID: row.integer(at: 1) ?? 0,
-                started: row.requiredTime(at: 2),
-                isEnded: row.integer(at: 3) == 1,
-                settles: mode == RunMode.apply.rawValue && isComplete(filters))
+            let run: Run = (
+                RunReference(passID: row.integer(at: 1) ?? 0, sequence: row.integer(at: 0) ?? 0),
+                started: row.requiredTime(at: 2), isEnded: row.integer(at: 3) == 1,
+                settles: mode == RunMode.apply.rawValue && isComplete(filters)
+            )
             return SubscriptionRun(
                 runID: row.requiredText(at: 4), job: row.requiredText(at: 5), mode: mode,
                 started: run.started,
@@ -423,32 +401,32 @@ struct SubscriptionRuns {
     /// Whether a run leaves out nothing of the subscription's app.
     private func isComplete(_ filters: [String]) -> Bool {
         guard RunHeader.isForAppsAlone(filters) else { return filters.isEmpty }
-        let app = "\(about.key.bundleID)/\(about.key.environment.lowercased())"
+        let key = explanation.key
+        let app = "\(key.bundleID)/\(key.environment.lowercased())"
         return filters.contains(RunHeader.appFilterPrefix + app)
     }
 
     private func look(of run: Run) throws -> SubscriptionRun.Look {
-        let reported = try reported(by: run)
+        let reported = try reported(by: run.reference)
         if let asked = reported.first(where: { !$0.isCarried }) {
             return .asked(because: asked.because)
         }
-        if let reason = try undecided(in: run) { return .undecided(reason) }
-        if try wasInFlight(in: run) { return .inFlight }
-        if about.check?.askedAt == run.started { return .judged }
-        if let staged = try staged(by: run) { return staged }
+        if let reason = try undecided(in: run.reference) { return .undecided(reason) }
+        if try wasInFlight(in: run.reference) { return .inFlight }
+        if explanation.check?.askedAt == run.started { return .judged }
+        if let staged = try staged(by: run.reference) { return staged }
         if !reported.isEmpty { return .carried }
         // A run that settles what it asks about would have left a younger check.
-        guard run.settles, run.isEnded, let check = about.check, check.askedAt < run.started else {
-            return .unknown
-        }
+        guard run.settles, run.isEnded, let check = explanation.check, check.askedAt < run.started
+        else { return .unknown }
         return .notAsked
     }
 
     /// The findings about the subscription that a run reported.
     private func reported(
-        by run: Run
+        by run: RunReference
     ) throws -> [(isCarried: Bool, because: QuestionReason?)] {
-        try about.findings.flatMap { known in
+        try explanation.findings.flatMap { known in
             try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
@@ -464,31 +442,31 @@ struct SubscriptionRuns {
         }
     }
 
-    private func undecided(in run: Run) throws -> String? {
+    private func undecided(in run: RunReference) throws -> String? {
         try String.fetchOne(
             db,
             sql: """
                 SELECT reason FROM trueup_run_undecided
                 WHERE run_seq = ? AND \(SubscriptionKey.isKey)
-                """, arguments: [run.sequence] + about.key.arguments)
+                """, arguments: [run.sequence] + key)
     }
 
-    private func wasInFlight(in run: Run) throws -> Bool {
+    private func wasInFlight(in run: RunReference) throws -> Bool {
         try db.holds(
             """
             trueup_run_in_flight
                 WHERE run_seq = ? AND \(SubscriptionKey.isKey)
-            """, [run.sequence] + about.key.arguments)
+            """, [run.sequence] + key)
     }
 
     /// From a checkpoint that is not closed: its rows are still there.
-    private func staged(by run: Run) throws -> SubscriptionRun.Look? {
+    private func staged(by run: RunReference) throws -> SubscriptionRun.Look? {
         let row = try Row.fetchOne(
             db,
             sql: """
                 SELECT verdict, reason, asked_because FROM trueup_pass_rows
                 WHERE pass_id = ? AND \(SubscriptionKey.isKey)
-                """, arguments: [run.passID] + about.key.arguments)
+                """, arguments: [run.passID] + key)
         guard let row, let verdict = VerdictCode(rawValue: row.integer(at: 0) ?? -1) else {
             return nil
         }
