@@ -185,8 +185,8 @@ extension SQLiteStore {
                     db.cachedStatement(sql: table.lastOfAll(afterAKey: followsAKey)),
                     arguments: last ?? [])
             guard let end else { return nil }
-            let part = StagedTable.Part(
-                after: last, last: StatementArguments(end.databaseValues))
+            let key = StatementArguments(end.databaseValues)
+            let part: StagedTable.Part = (followsAKey, last: key, bounds: (last ?? []) + key)
             return try isHeld(part, of: table, db) ? nil : part
         }
     }
@@ -194,8 +194,8 @@ extension SQLiteStore {
     private func isHeld(
         _ part: StagedTable.Part, of table: StagedTable, _ db: Database
     ) throws -> Bool {
-        let statement = try db.cachedStatement(sql: table.isHeld(afterAKey: part.after != nil))
-        return try Bool.fetchOne(statement, arguments: part.arguments) ?? true
+        let statement = try db.cachedStatement(sql: table.isHeld(afterAKey: part.followsAKey))
+        return try Bool.fetchOne(statement, arguments: part.bounds) ?? true
     }
 
     /// Inserts lines that meet no row, without looking for one of each.
@@ -205,7 +205,7 @@ extension SQLiteStore {
         _ part: StagedTable.Part, of table: StagedTable, _ db: Database
     ) throws -> Int? {
         guard try !isHeld(part, of: table, db) else { return nil }
-        try db.executeCached(table.insertPart(afterAKey: part.after != nil), part.arguments)
+        try db.executeCached(table.insertPart(afterAKey: part.followsAKey), part.bounds)
         return db.changesCount
     }
 

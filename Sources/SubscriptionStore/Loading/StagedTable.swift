@@ -299,14 +299,9 @@ extension StagedTable {
 /// them three times.
 extension StagedTable {
     /// Lines that follow each other.
-    struct Part {
-        /// The key before the first; `nil` where it is the first of all.
-        let after: StatementArguments?
-        /// The key of the last.
-        let last: StatementArguments
-
-        var arguments: StatementArguments { (after ?? []) + last }
-    }
+    ///
+    /// The bounds are the key before the first, unless it is the first of all, and that of the last.
+    typealias Part = (followsAKey: Bool, last: StatementArguments, bounds: StatementArguments)
 
     private var keyList: String { keyColumns.joined(separator: ", ") }
 
