@@ -17,8 +17,8 @@ struct CarriedFindings {
     /// Carries a chunk of them; returns the id with which the next one begins.
     func carry(from first: String) throws -> String? {
         let next = try OpenFindings.next(after: StoreLimits.correctionsPerChunk, from: first, db)
-        let examinations = FindingExaminations(db: db, passID: passID)
-        let open = try examinations.all(
+        let open = try FindingExamination.all(
+            inPass: passID,
             where: """
                 h.state IN \(OpenFindings.states) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND EXISTS (SELECT 1 FROM trueup_finding_jobs AS j
@@ -26,17 +26,18 @@ struct CarriedFindings {
                     AND \(OpenFindings.isOfAnApp(filters: "?5"))
                     AND h.kind NOT IN \(OpenFindings.kindsOfNotifications)
                     AND NOT \(OpenFindings.isStated)
-                """, [first, next ?? "~", job, filter])
+                """, [first, next ?? "~", job, filter], db)
         for item in open where !item.finding.isGone(by: item.examination) {
             try carry(item.finding)
         }
-        let repeated = try examinations.all(
+        let repeated = try FindingExamination.all(
+            inPass: passID,
             where: """
                 h.finding_id IN (
                         SELECT f.finding_id FROM trueup_pass_findings AS f
                         WHERE \(Self.isRepeatedAsOpen) AND f.finding_id >= ?2 AND f.finding_id < ?3)
                     AND h.original_transaction_id IS NOT NULL
-                """, [first, next ?? "~"])
+                """, [first, next ?? "~"], db)
         for item in repeated where item.finding.isGone(by: item.examination) {
             try drop(item.finding)
         }

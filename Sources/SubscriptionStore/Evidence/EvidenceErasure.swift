@@ -300,7 +300,7 @@ extension SQLiteStore {
         try await write(doing) { db in
             try RefundReads.forget(customerID, inAppsOf: keys, db)
             try EntitlementBook(db: db, catalogue: nil).forgetUnlessStored(customerID)
-            try UnownedLines(db: db).forget(customerID)
+            try UnownedList.forget(customerID, db)
         }
         try await overwriteOldPages(doing)
         return count

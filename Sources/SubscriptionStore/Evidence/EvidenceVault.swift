@@ -7,19 +7,16 @@ import Subscriptions
 /// Apple's header segment with its certificates is four fifths of a payload and nearly always the
 /// same, so it is kept once; payload and signature are kept as bytes. What is given back is the
 /// exact text, checked against its digest.
-struct EvidenceVault {
-    let db: Database
-    private let last = Last()
-
-    init(db: Database) { self.db = db }
-
-    /// The headers of the last payload: nearly always those of the next one as well.
+final class EvidenceVault {
+    private let db: Database
+    /// The header of the last payload: nearly always that of the next one as well.
     ///
     /// A vault lives no longer than a transaction, so nothing of it is undone beneath it.
-    private final class Last {
-        var header: (segment: Data, id: Int64)?
-        var app: (bundleID: String, environment: String, id: Int64)?
-    }
+    private var lastHeader: (segment: Data, id: Int64)?
+    /// The app of the last payload.
+    private var lastApp: (bundleID: String, environment: String, id: Int64)?
+
+    init(db: Database) { self.db = db }
 
     func store(_ payload: SignedPayload, of app: (bundleID: String, environment: String)) throws {
         let known = try db.cachedStatement(sql: "SELECT 1 FROM trueup_evidence WHERE digest = ?")
@@ -75,24 +72,24 @@ struct EvidenceVault {
     }
 
     private func headerID(of segment: Data) throws -> Int64 {
-        if let header = last.header, header.segment == segment { return header.id }
+        if let header = lastHeader, header.segment == segment { return header.id }
         let digest = Hexadecimal.sha256(of: segment)
         let id = try storedID(
             "SELECT header_id FROM trueup_evidence_headers WHERE digest = ?", [digest],
             orBy: "INSERT INTO trueup_evidence_headers (digest, segment) VALUES (?, ?)",
             [digest, segment])
-        last.header = (segment, id)
+        lastHeader = (segment, id)
         return id
     }
 
     private func appID(of app: (bundleID: String, environment: String)) throws -> Int64 {
-        if let known = last.app, (known.bundleID, known.environment) == app { return known.id }
+        if let known = lastApp, (known.bundleID, known.environment) == app { return known.id }
         let names: StatementArguments = [app.bundleID, app.environment]
         let id = try storedID(
             "SELECT app_id FROM trueup_evidence_apps WHERE bundle_id = ? AND environment = ?",
             names,
             orBy: "INSERT INTO trueup_evidence_apps (bundle_id, environment) VALUES (?, ?)", names)
-        last.app = (app.bundleID, app.environment, id)
+        lastApp = (app.bundleID, app.environment, id)
         return id
     }
 
@@ -247,9 +244,7 @@ struct CompactPayload {
 }
 
 /// The bytes that a run added to the evidence.
-struct EvidenceAccount {
-    let db: Database
-
+extension EvidenceCost {
     /// Digest in the row and in its index, and SQLite's own bytes a row and an index entry.
     private static let overheadBytes = 2 * 64 + 24
 
@@ -257,7 +252,7 @@ struct EvidenceAccount {
     ///
     /// - Returns: The cost, and the number of the last payload.
     /// - Throws: An error of the database.
-    func costSinceLastRun() throws -> (cost: EvidenceCost, lastEvidenceID: Int64) {
+    static func sinceLastRun(_ db: Database) throws -> (cost: EvidenceCost, lastEvidenceID: Int64) {
         let since =
             try Int64.fetchOne(
                 db, sql: "SELECT ifnull(max(last_evidence_id), 0) FROM trueup_run_evidence") ?? 0
@@ -275,19 +270,16 @@ struct EvidenceAccount {
         return (EvidenceCost(row), row?.integer(at: 3) ?? since)
     }
 
-    func close(
-        run sequence: Int64, _ added: (cost: EvidenceCost, lastEvidenceID: Int64)
-    ) throws {
+    /// Stores it with the run, next to the number of the last payload.
+    func store(ofRun sequence: Int64, lastEvidenceID: Int64, _ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO trueup_run_evidence VALUES (?, ?, ?, ?, ?)",
-            arguments: [
-                sequence, added.cost.statements, added.cost.receivedBytes, added.cost.storedBytes,
-                added.lastEvidenceID,
-            ])
+            arguments: [sequence, statements, receivedBytes, storedBytes, lastEvidenceID])
     }
 
-    func cost(ofRun sequence: Int64) throws -> EvidenceCost {
-        EvidenceCost(
+    /// The cost of a run that has ended.
+    init(ofRun sequence: Int64, _ db: Database) throws {
+        self.init(
             try Row.fetchOne(
                 db,
                 sql: """
@@ -296,11 +288,9 @@ struct EvidenceAccount {
                     """,
                 arguments: [sequence]))
     }
-}
 
-extension EvidenceCost {
     /// Reads the first three columns; nothing where there is no row.
-    fileprivate init(_ row: Row?) {
+    private init(_ row: Row?) {
         self.init(
             statements: row?.number(at: 0) ?? 0, receivedBytes: row?.integer(at: 1) ?? 0,
             storedBytes: row?.integer(at: 2) ?? 0)

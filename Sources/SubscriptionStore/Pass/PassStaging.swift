@@ -61,7 +61,7 @@ struct PassStaging {
             if let stated = outcome.statedAt {
                 guard try replaceOlder(purchase.key, of: outcome.key, stated) else { return false }
             }
-            try TableTieOut.note(purchase, in: run, db)
+            try purchase.note(inPass: run.passID, db)
         }
         guard try settle(outcome, replaces: replaces) else { return false }
         if let stated = outcome.statedAt {

@@ -5,11 +5,7 @@ import Subscriptions
 ///
 /// It only counts once the run has ended; if the run is killed before that, the next
 /// `begin` deletes it.
-struct ChunkedConclusion: Sendable {
-    let run: RunReference
-    let header: RunHeader
-    let conclusion: RunConclusion
-
+extension RunConclusionWriter {
     /// Rows of a table that a step goes through in the order of their keys.
     struct Rows: Hashable, Sendable {
         let table: String
@@ -20,21 +16,15 @@ struct ChunkedConclusion: Sendable {
         let condition: String
     }
 
-    struct Step: Sendable {
-        /// The rows it goes through; `nil` where it has one transaction.
-        let through: Rows?
-        /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at
-        /// the end.
-        let run: @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
-    }
+    /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at the end.
+    typealias Work = @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
 
     /// The steps, and how many rows each goes through.
-    func steps(_ db: Database) throws -> [(step: Step, rows: Int)] {
-        try steps(through: unreached(db)).map { step in
-            guard let through = step.through else { return (step, 0) }
-            let count = try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM \(through.table) WHERE \(through.condition)")
-            return (step, count ?? 0)
+    func steps(_ db: Database) throws -> [(work: Work, rows: Int)] {
+        try steps(through: unreached(db)).map { rows, work in
+            guard let rows else { return (work, 0) }
+            let count = try db.count("SELECT count(*) FROM \(rows.table) WHERE \(rows.condition)")
+            return (work, count)
         }
     }
 
@@ -59,7 +49,8 @@ struct ChunkedConclusion: Sendable {
         Rows(table: table, condition: "pass_id = \(run.passID)")
     }
 
-    private func steps(through unreached: [Rows]) -> [Step] {
+    /// The steps with the rows that each goes through; `nil` where it has one transaction.
+    private func steps(through unreached: [Rows]) -> [(rows: Rows?, work: Work)] {
         let checked = ofPass("trueup_pass_rows")
         var steps = [step(through: checked, listUndecided)]
         for rows in unreached {
@@ -84,11 +75,11 @@ struct ChunkedConclusion: Sendable {
                     let source = chunk(of: checked, start, rows, as: "p")
                     try overlaps.askAboutNew(source.sql, source.arguments, db)
                 })
-            steps.append(
-                Step(through: nil) { _, _, db in
-                    try overlaps.askAboutEnded(db)
-                    return nil
-                })
+            let askAboutEnded: Work = { _, _, db in
+                try overlaps.askAboutEnded(db)
+                return nil
+            }
+            steps.append((nil, askAboutEnded))
         }
         if conclusion.closesPass, header.mode == .apply,
             header.leavesOutNothingOfItsApps
@@ -102,11 +93,12 @@ struct ChunkedConclusion: Sendable {
     private func step(
         through rows: Rows,
         _ work: @escaping @Sendable (StoredKey, _ rows: Int, Database) throws -> Void
-    ) -> Step {
-        Step(through: rows) { start, count, db in
+    ) -> (rows: Rows?, work: Work) {
+        let chunk: Work = { start, count, db in
             try work(start, count, db)
             return try key(after: start, count, in: rows, db)
         }
+        return (rows, chunk)
     }
 
     /// A chunk of rows from a key on, as a source to select from.
@@ -205,8 +197,7 @@ struct ChunkedConclusion: Sendable {
             FROM \(rows) \(isTable ? "" : join)
             WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
                 \(through.table == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
-                AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                    WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
+                AND \(OpenFindings.isOfAnApp(of: "s"))
             """,
             [run.sequence] + reason.arguments + arguments + [
                 run.passID, run.passID, TextList.encode(header.filters),
@@ -239,18 +230,17 @@ struct ChunkedConclusion: Sendable {
                         AND c.target IN ('period', 'update_period') AND c.fate = 'applied')
                 """,
             arguments: arguments)
-        let agreed = AgreedPeriods(db: db, passID: run.passID)
-        for row in written { try agreed.update(of: SubscriptionKey(row, at: 0)) }
+        for row in written {
+            try PeriodsDigest.update(
+                of: SubscriptionKey(row, at: 0), afterWritesOfPass: run.passID, db)
+        }
     }
 }
 
 /// The findings of a checkpoint that a run's report lists, a chunk per transaction.
 ///
 /// It counts only once the run has ended: what a killed run leaves, the next `begin` throws away.
-struct RunFindings: Sendable {
-    let run: RunReference
-    let started: Timestamp
-
+extension RunConclusionWriter {
     private var chunks: PassChunks {
         PassChunks(
             table: "trueup_pass_findings", number: "finding_seq", passID: run.passID,
@@ -258,11 +248,11 @@ struct RunFindings: Sendable {
     }
 
     /// Where the checkpoint's findings begin.
-    func first(_ db: Database) throws -> Int64? { try chunks.first(db) }
+    func firstFinding(_ db: Database) throws -> Int64? { try chunks.first(db) }
 
     /// Stores the action and the state from run to run of each finding of a chunk; returns where
     /// the next chunk begins.
-    func report(from first: Int64, _ db: Database) throws -> Int64? {
+    func reportFindings(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)
         try db.executeCached(
             """
@@ -288,7 +278,8 @@ struct RunFindings: Sendable {
                 AND f.superseded_by IS NULL
             """,
             [
-                run.sequence, started.unixMilliseconds, first, next ?? Int64.max, run.passID,
+                run.sequence, header.started.unixMilliseconds, first, next ?? Int64.max,
+                run.passID,
             ])
         try listCarriedNotFound(from: first, to: next ?? Int64.max, db)
         return next
@@ -298,6 +289,7 @@ struct RunFindings: Sendable {
     /// each such finding is in `not_found.csv` as well.
     private func listCarriedNotFound(from first: Int64, to end: Int64, _ db: Database) throws {
         func isOf(_ table: String) -> String { SubscriptionKey.agree(table, "f") }
+        let started = header.started.unixMilliseconds
         try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_run_not_found
@@ -316,10 +308,7 @@ struct RunFindings: Sendable {
                 AND f.superseded_by IS NULL AND f.is_carried <> 0
                 AND f.kind = '\(FindingKind.notFound.rawValue)'
             """,
-            [
-                run.sequence, started.unixMilliseconds, started.unixMilliseconds, first, end,
-                run.passID,
-            ])
+            [run.sequence, started, started, first, end, run.passID])
     }
 
     /// SQL for the first day of an absence that is no longer recorded: a check by hand may have
@@ -327,55 +316,14 @@ struct RunFindings: Sendable {
     private static let dayFirstSeen = "date(ifnull(h.first_seen, ?) / 1000, 'unixepoch')"
 }
 
-/// The lists of a run for its report, in tables of their own, and how they are deleted.
-enum RunLists {
-    /// Each table and its key, the run first.
-    static let tables = [
-        ("trueup_run_undecided", "run_seq, bundle_id, environment, original_transaction_id"),
-        ("trueup_run_in_flight", "run_seq, bundle_id, environment, original_transaction_id"),
-        ("trueup_run_not_found", "run_seq, bundle_id, environment, original_transaction_id"),
-        ("trueup_run_findings", "run_seq, finding_seq"),
-        ("trueup_run_finding_causes", "run_seq, finding_seq"),
-    ]
-
-    /// Deletes the first rows at a number, by their whole key; whether there were any.
-    static func deleteSome(
-        of table: String, _ key: String, _ number: Int64, _ db: Database
-    ) throws -> Bool {
-        let columns = key.split(separator: ", ")
-        let found = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT \(key) FROM \(table) WHERE \(columns[0]) = ?
-                LIMIT \(StoreLimits.correctionsPerChunk)
-                """,
-            arguments: [number])
-        let isRow = columns.map { "\($0) = ?" }.joined(separator: " AND ")
-        let delete = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(isRow)")
-        for row in found { try delete.execute(arguments: StatementArguments(row.databaseValues)) }
-        return !found.isEmpty
-    }
-
-    /// A run that listed something and never ended: it was killed.
-    fileprivate static func unended(in table: String, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT r.run_seq FROM trueup_runs AS r WHERE r.ended IS NULL
-                    AND EXISTS (SELECT 1 FROM \(table) AS l WHERE l.run_seq = r.run_seq)
-                LIMIT 1
-                """)
-    }
-}
-
 extension SQLiteStore {
     /// Throws away what killed runs had prepared of their conclusions.
     func discardUnendedLists() async throws(StoreError) {
         let doing = "clearing what a killed run left"
-        for (table, key) in RunLists.tables {
-            while let run = try await read(doing, { db in try RunLists.unended(in: table, db) }) {
+        for (table, key) in Retention.listsOfRuns {
+            while let run = try await read(doing, { db in try Retention.unended(in: table, db) }) {
                 while try await write(
-                    doing, { db in try RunLists.deleteSome(of: table, key, run, db) })
+                    doing, { db in try Retention.deleteSome(of: table, key, run, db) })
                 {}
             }
         }

@@ -144,15 +144,16 @@ struct FindingMemory: Sendable {
     /// It closes what it does not state; of a notification also what it has stated.
     private func examinations(
         from first: String, to end: String, _ db: Database
-    ) throws -> [String: FindingExaminations.Item] {
+    ) throws -> [String: FindingExamination.OfFinding] {
         guard closing != .nothing else { return [:] }
-        let items = try FindingExaminations(db: db, passID: passID).all(
+        let items = try FindingExamination.all(
+            inPass: passID,
             where: """
                 h.state IN \(OpenFindings.states) AND h.finding_id >= ?2 AND h.finding_id < ?3
                     AND (h.kind IN \(OpenFindings.kindsOfNotifications)
                         OR NOT \(OpenFindings.isStated)
                             AND \(OpenFindings.isOfAnApp(filters: "?4")))
-                """, [first, end, filter])
+                """, [first, end, filter], db)
         return Dictionary(items.map { ($0.finding.findingID, $0) }) { first, _ in first }
     }
 
@@ -231,21 +232,23 @@ extension RememberedFinding {
 }
 
 /// Reads what a checkpoint examined of remembered findings.
-struct FindingExaminations {
-    typealias Item = (finding: RememberedFinding, examination: FindingExamination)
-
-    let db: Database
-    let passID: Int64
+extension FindingExamination {
+    typealias OfFinding = (finding: RememberedFinding, examination: FindingExamination)
 
     /// All findings `h` of which a condition holds, by id.
     ///
     /// - Parameters:
+    ///   - passID: The checkpoint.
     ///   - condition: In SQL; it may name the checkpoint as `?1`.
     ///   - arguments: The condition's, from `?2` on.
+    ///   - db: The database.
     /// - Returns: Each finding with what was examined.
     /// - Throws: What the database throws.
-    func all(where condition: String, _ arguments: StatementArguments) throws -> [Item] {
-        var items: [Item] = []
+    static func all(
+        inPass passID: Int64, where condition: String, _ arguments: StatementArguments,
+        _ db: Database
+    ) throws -> [OfFinding] {
+        var items: [OfFinding] = []
         try db.forEachRow(
             cached: "\(Self.selection) WHERE \(condition) ORDER BY h.finding_id",
             [passID] + arguments
@@ -294,10 +297,8 @@ struct FindingExaminations {
             WHEN h.kind = '\(FindingKind.verificationFailed.rawValue)'
                 AND l.field NOT LIKE '\(Finding.notificationFieldPrefix)%' THEN l.field END)
         """
-}
 
-extension FindingExamination {
-    fileprivate init(_ columns: inout RowColumns) {
+    private init(_ columns: inout RowColumns) {
         self.init()
         namesRow = columns.flag()
         let (verdict, depth) = (columns.integer(), columns.number())
@@ -362,6 +363,14 @@ enum OpenFindings {
         (\(filters) = '' OR instr(char(10) || \(filters) || char(10),
             char(10) || '\(RunHeader.appFilterPrefix)' || \(name).bundle_id || '/'
                 || lower(\(name).environment) || char(10)) > 0)
+        """
+    }
+
+    /// As `isOfAnApp`, with the filters as an argument that the condition takes once.
+    static func isOfAnApp(boundFilters mark: String = "?", of name: String) -> String {
+        """
+        EXISTS (SELECT 1 FROM (SELECT \(mark) AS narrowing) AS w
+            WHERE \(isOfAnApp(filters: "w.narrowing", of: name)))
         """
     }
 }

@@ -5,15 +5,15 @@ package import Subscriptions
 ///
 /// Rows, ledger, evidence, what reports have shown of the ledger, runs with their totals, and where
 /// each finding is from run to run are no bookkeeping in this sense: they stay.
-struct Retention {
-    let db: Database
+struct Retention: Sendable {
     let limit: Timestamp
+    let now: Timestamp
 
     /// Apple shows a notification for 180 days; until then it must be known that it was reported.
     private static let notificationDays: Int64 = 190
 
     /// Notifications that are too old, a chunk.
-    func oldNotifications(now: Timestamp) throws -> [String] {
+    func oldNotifications(_ db: Database) throws -> [String] {
         let shown = now.adding(milliseconds: -Self.notificationDays * Milliseconds.perDay)
         return try String.fetchAll(
             db,
@@ -27,7 +27,7 @@ struct Retention {
     }
 
     /// Events that were delivered, or can no longer be delivered because their message was erased.
-    func oldDeliveredEvents() throws -> [Int64] {
+    func oldDeliveredEvents(_ db: Database) throws -> [Int64] {
         try Int64.fetchAll(
             db,
             sql: """
@@ -40,7 +40,7 @@ struct Retention {
 
     /// A run whose lists are too old: its checkpoint is over, its report is out, and it is not the
     /// newest that ended.
-    func oldRun() throws -> Int64? {
+    func oldRun(_ db: Database) throws -> Int64? {
         try Int64.fetchOne(
             db,
             sql: """
@@ -56,14 +56,14 @@ struct Retention {
     }
 
     /// Deletes a chunk of what a run listed; whether there is more.
-    func deleteLists(ofRun sequence: Int64, now: Timestamp) throws -> Bool {
-        for (table, key) in RunLists.tables
-        where try RunLists.deleteSome(of: table, key, sequence, db) {
+    func deleteLists(ofRun sequence: Int64, _ db: Database) throws -> Bool {
+        for (table, key) in Self.listsOfRuns
+        where try Self.deleteSome(of: table, key, sequence, db) {
             return true
         }
         if try EntitlementChanges(db: db).deleteSome(ofRun: sequence) { return true }
-        if try UnownedLines(db: db).deleteSome(goneBy: sequence) { return true }
-        if try deletePassLists(ofRun: sequence) { return true }
+        if try UnownedList.deleteLines(goneBy: sequence, db) { return true }
+        if try deletePassLists(ofRun: sequence, db) { return true }
         try db.execute(
             sql: "UPDATE trueup_runs SET lists_deleted_at = ? WHERE run_seq = ?",
             arguments: [now.unixMilliseconds, sequence])
@@ -72,7 +72,7 @@ struct Retention {
 
     /// Deletes the lists that the reports of a checkpoint share, with the last of its runs; a
     /// finding that stays open keeps its details.
-    private func deletePassLists(ofRun sequence: Int64) throws -> Bool {
+    private func deletePassLists(ofRun sequence: Int64, _ db: Database) throws -> Bool {
         let passID = try Int64.fetchOne(
             db,
             sql: """
@@ -103,9 +103,50 @@ struct Retention {
                 arguments: [passID])
             if db.changesCount > 0 { return true }
         }
-        return try RunLists.deleteSome(
+        return try Self.deleteSome(
             of: "trueup_pass_notifications", "pass_id, bundle_id, environment, notification_uuid",
             passID, db)
+    }
+}
+
+/// The lists of a run for its report, in tables of their own, and how they are deleted.
+extension Retention {
+    /// Each table and its key, the run first.
+    static let listsOfRuns = [
+        ("trueup_run_undecided", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_in_flight", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_not_found", "run_seq, bundle_id, environment, original_transaction_id"),
+        ("trueup_run_findings", "run_seq, finding_seq"),
+        ("trueup_run_finding_causes", "run_seq, finding_seq"),
+    ]
+
+    /// Deletes the first rows at a number, by their whole key; whether there were any.
+    static func deleteSome(
+        of table: String, _ key: String, _ number: Int64, _ db: Database
+    ) throws -> Bool {
+        let columns = key.split(separator: ", ")
+        let found = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT \(key) FROM \(table) WHERE \(columns[0]) = ?
+                LIMIT \(StoreLimits.correctionsPerChunk)
+                """,
+            arguments: [number])
+        let isRow = columns.map { "\($0) = ?" }.joined(separator: " AND ")
+        let delete = try db.cachedStatement(sql: "DELETE FROM \(table) WHERE \(isRow)")
+        for row in found { try delete.execute(arguments: StatementArguments(row.databaseValues)) }
+        return !found.isEmpty
+    }
+
+    /// A run that listed something and never ended: it was killed.
+    static func unended(in table: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(
+            db,
+            sql: """
+                SELECT r.run_seq FROM trueup_runs AS r WHERE r.ended IS NULL
+                    AND EXISTS (SELECT 1 FROM \(table) AS l WHERE l.run_seq = r.run_seq)
+                LIMIT 1
+                """)
     }
 }
 
@@ -120,20 +161,14 @@ extension SQLiteStore {
         before limit: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Int {
         let doing = "clearing bookkeeping past its retention"
-        var cleared = 0
+        let retention = Retention(limit: limit, now: now)
+        var cleared = try await clear(
+            "DELETE FROM trueup_notifications WHERE notification_uuid = ?", doing,
+            retention.oldNotifications)
         cleared += try await clear(
-            "DELETE FROM trueup_notifications WHERE notification_uuid = ?", doing
-        ) { db in try Retention(db: db, limit: limit).oldNotifications(now: now) }
-        cleared += try await clear("DELETE FROM trueup_outbox WHERE ledger_entry = ?", doing) {
-            db in
-            try Retention(db: db, limit: limit).oldDeliveredEvents()
-        }
-        while let run = try await read(
-            doing, { db in try Retention(db: db, limit: limit).oldRun() })
-        {
-            while try await write(
-                doing, { try Retention(db: $0, limit: limit).deleteLists(ofRun: run, now: now) })
-            {}
+            "DELETE FROM trueup_outbox WHERE ledger_entry = ?", doing, retention.oldDeliveredEvents)
+        while let run = try await read(doing, retention.oldRun) {
+            while try await write(doing, { db in try retention.deleteLists(ofRun: run, db) }) {}
             cleared += 1
         }
         return cleared
@@ -168,32 +203,26 @@ extension BookkeepingCount {
         }
         let kinds = [
             (
-                "pass rows", "SELECT count(*) FROM trueup_pass_rows",
+                "pass rows", "trueup_pass_rows",
                 """
                 SELECT began FROM trueup_passes WHERE pass_id = (
                     SELECT min(pass_id) FROM trueup_pass_rows)
                 """
             ),
+            ("run findings", "trueup_run_findings", startOfRun(of: "trueup_run_findings")),
+            ("undecided", "trueup_run_undecided", startOfRun(of: "trueup_run_undecided")),
             (
-                "run findings", "SELECT count(*) FROM trueup_run_findings",
-                startOfRun(of: "trueup_run_findings")
-            ),
-            (
-                "undecided", "SELECT count(*) FROM trueup_run_undecided",
-                startOfRun(of: "trueup_run_undecided")
-            ),
-            (
-                "notifications", "SELECT count(*) FROM trueup_notifications",
+                "notifications", "trueup_notifications",
                 "SELECT min(coalesce(signed_date, received_at)) FROM trueup_notifications"
             ),
             (
-                "told events", "SELECT count(told_at) FROM trueup_outbox",
+                "told events", "trueup_outbox WHERE told_at IS NOT NULL",
                 "SELECT min(told_at) FROM trueup_outbox"
             ),
         ]
-        return try kinds.map { name, count, oldest in
+        return try kinds.map { name, rows, oldest in
             BookkeepingCount(
-                kind: name, rows: try db.count(count),
+                kind: name, rows: try db.count("SELECT count(*) FROM \(rows)"),
                 oldest: try Int64.fetchOne(db, sql: oldest).map(Timestamp.init(unixMilliseconds:)))
         }
     }

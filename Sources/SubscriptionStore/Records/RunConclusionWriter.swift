@@ -1,20 +1,24 @@
 import GRDB
 import Subscriptions
 
-/// The last transaction of a run: after it, the run has ended.
-struct RunConclusionWriter {
-    let db: Database
+/// Writes how a run ended: its lists in chunks, then its last transaction.
+struct RunConclusionWriter: Sendable {
     let run: RunReference
     let header: RunHeader
-    let conclusion: RunConclusion
-    let tally: ConclusionTally
+    var conclusion: RunConclusion
 
-    func write() throws {
+    /// The last transaction of the run: after it, the run has ended.
+    func write(_ tally: ConclusionTally, _ db: Database) throws {
         try Acknowledgements(db: db).mark(run: run, at: header.started)
         try ReportedEntries(db: db).showRest(byRun: header.runID)
-        try noteAppliedPlan()
-        try countRows()
-        try EvidenceAccount(db: db).close(run: run.sequence, tally.evidence)
+        if header.mode == .apply, !tally.leavesPlanOpen { try noteAppliedPlan(db) }
+        for count in tally.counts {
+            try db.execute(
+                sql: "INSERT INTO trueup_run_totals VALUES (?, ?, ?, ?)",
+                arguments: [run.sequence, count.verdict, count.reason, count.rows])
+        }
+        try tally.evidence.cost.store(
+            ofRun: run.sequence, lastEvidenceID: tally.evidence.lastEvidenceID, db)
         try EntitlementChanges(db: db).close(run: run.sequence)
         try RunCauses(db: db).write(conclusion.causes, of: run, started: header.started)
         for (position, count) in conclusion.calls.enumerated() {
@@ -29,23 +33,21 @@ struct RunConclusionWriter {
         }
         try FindingMemory.noteMissing(
             ofRun: run.sequence,
-            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(), db)
-        try end()
+            resolves: conclusion.closesPass && header.leavesOutNothingOfItsApps && judgesRows(db),
+            db)
+        try end(tally, db)
     }
 
     /// Whether the run checked rows itself, rather than working off a plan or reverting a run.
-    private func judgesRows() throws -> Bool {
-        try Int.fetchOne(
-            db, sql: "SELECT 1 FROM trueup_applications WHERE pass_id = ?",
-            arguments: [run.passID]) == nil
+    private func judgesRows(_ db: Database) throws -> Bool {
+        try !db.holds("trueup_applications WHERE pass_id = ?", [run.passID])
     }
 
     /// Records that a plan was applied to its end: only rows that changed meanwhile are left of it.
     ///
     /// A run that was to apply an earlier plan and did not come to adopt all of it has applied
     /// none.
-    private func noteAppliedPlan() throws {
-        guard header.mode == .apply, !tally.leavesPlanOpen else { return }
+    private func noteAppliedPlan(_ db: Database) throws {
         try db.execute(
             sql: """
                 UPDATE trueup_plans AS p SET applied_by = ?1, applied_at = ?2
@@ -60,21 +62,9 @@ struct RunConclusionWriter {
             ])
     }
 
-    private func countRows() throws {
-        for count in tally.counts {
-            try db.execute(
-                sql: "INSERT INTO trueup_run_totals VALUES (?, ?, ?, ?)",
-                arguments: [run.sequence, count.verdict, count.reason, count.rows])
-        }
-    }
-
-    private var coverage: RunCoverage? {
+    private func end(_ tally: ConclusionTally, _ db: Database) throws {
         var coverage = conclusion.coverage
         coverage?.table = tally.table
-        return coverage
-    }
-
-    private func end() throws {
         try db.execute(
             sql: """
                 UPDATE trueup_runs SET ended = ?, exit_status = ?, statuses = ?, messages = ?,
@@ -123,10 +113,8 @@ struct ConclusionTally: Sendable {
     /// Whether some correction of the plan is neither written nor stale.
     let leavesPlanOpen: Bool
 
-    init(
-        of run: RunReference, header: RunHeader, _ conclusion: RunConclusion,
-        unowned: [String: Int]?, _ db: Database
-    ) throws {
+    init(of writer: RunConclusionWriter, unowned: [String: Int]?, _ db: Database) throws {
+        let (run, header, conclusion) = (writer.run, writer.header, writer.conclusion)
         let rows = try Row.fetchAll(
             db,
             sql: """
@@ -143,13 +131,10 @@ struct ConclusionTally: Sendable {
         counts = rows.map { row in
             (row.integer(at: 0) ?? 0, row.requiredText(at: 1), row.number(at: 2) ?? 0)
         }
-        let tieOut = TableTieOut(db: db, run: run, filters: header.filters)
         table =
             conclusion.coverage == nil
-            ? nil
-            : try tieOut.countRows(
-                inScope: counts.reduce(0) { $0 &+ $1.rows })
-        evidence = try EvidenceAccount(db: db).costSinceLastRun()
+            ? nil : try writer.countRows(inScope: counts.reduce(0) { $0 &+ $1.rows }, db)
+        evidence = try EvidenceCost.sinceLastRun(db)
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
         let delivery = try DeliveryDelays(of: run, started: header.started, db)
@@ -157,17 +142,13 @@ struct ConclusionTally: Sendable {
             RunMeasures(
                 delivery: delivery, effort: conclusion.effort, unowned: unowned,
                 databasePauses: conclusion.databasePauses,
-                purchases: conclusion.coverage == nil
-                    ? nil
-                    : tieOut.countPurchases()))
+                purchases: conclusion.coverage == nil ? nil : writer.countPurchases(db)))
         leavesPlanOpen =
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_pass_corrections
-                        WHERE pass_id = ? AND superseded_by IS NULL
-                            AND fate NOT IN ('applied', 'stale'))
-                    """,
-                arguments: [run.passID]) ?? true
+            try db.holds(
+                """
+                trueup_pass_corrections
+                    WHERE pass_id = ? AND superseded_by IS NULL
+                        AND fate NOT IN ('applied', 'stale')
+                """, [run.passID])
     }
 }

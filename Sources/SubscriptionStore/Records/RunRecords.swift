@@ -91,8 +91,7 @@ extension SQLiteStore {
                 """
                 SELECT count(*) FROM subscriptions AS s \(isWhole ? "" : Self.asked)
                 WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
-                    AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                        WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
+                    AND \(OpenFindings.isOfAnApp(of: "s"))
                 """,
                 (isWhole ? StatementArguments() : [pass.passID])
                     + [pass.passID, pass.passID, TextList.encode(run.filters)])
@@ -209,15 +208,15 @@ extension SQLiteStore {
             try await keepCompanyEntitlements(of: run.apps)
         }
         let reference = try await read(doing) { db in try RunReference(run, in: pass, db) }
-        let chunks = ChunkedConclusion(run: reference, header: run, conclusion: conclusion)
-        let steps = try await read(doing, chunks.steps)
+        let writer = RunConclusionWriter(run: reference, header: run, conclusion: conclusion)
+        let steps = try await read(doing, writer.steps)
         // The rows of the checkpoint are deleted after the run's last transaction.
         let counted = steps.map(\.rows) + (conclusion.closesPass ? steps.prefix(1).map(\.rows) : [])
         let total = counted.reduce(0, +)
         var done = 0
-        for (step, rows) in steps {
+        for (work, rows) in steps {
             let before = done
-            try await inShortChunks(doing, from: .first, step.run) { count in
+            try await inShortChunks(doing, from: .first, work) { count in
                 done = min(before + rows, done + count)
                 progress(done, total)
             }
@@ -227,22 +226,16 @@ extension SQLiteStore {
         if let first = try await read(doing, heldBack.first) {
             try await inChunks(doing, from: first, heldBack.write)
         }
-        let findings = RunFindings(run: reference, started: run.started)
-        if let first = try await read(doing, findings.first) {
-            try await inChunks(doing, from: first, findings.report)
+        if let first = try await read(doing, writer.firstFinding) {
+            try await inChunks(doing, from: first, writer.reportFindings)
         }
         let unowned = try await listUnowned(of: reference, run)
         let tally = try await read(doing) { db in
-            try ConclusionTally(of: reference, header: run, conclusion, unowned: unowned, db)
+            try ConclusionTally(of: writer, unowned: unowned, db)
         }
-        var concluded = conclusion
-        if let ended { concluded.ended = ended() }
-        let conclusion = concluded
-        try await write(doing) { db in
-            try RunConclusionWriter(
-                db: db, run: reference, header: run, conclusion: conclusion, tally: tally
-            ).write()
-        }
+        var last = writer
+        if let ended { last.conclusion.ended = ended() }
+        try await write(doing) { [last] db in try last.write(tally, db) }
         // The run has ended: what cannot be done now, the next one does.
         do {
             try await rememberEndedRuns()

@@ -40,7 +40,7 @@ struct RunSummaryReader {
             totals: try Self.totals(of: sequence, db), findings: try findings(),
             money: try money(), corrections: try corrections(passID: passID, runID: header.runID),
             ledgerHead: ledgerHead ?? LedgerEntry.firstPreviousHash,
-            evidence: try EvidenceAccount(db: db).cost(ofRun: sequence))
+            evidence: try EvidenceCost(ofRun: sequence, db))
         summary.reportedBefore = try reportedBefore(passID: passID, runID: header.runID)
         summary.fills = try fills(passID: passID, runID: header.runID)
         summary.totals.filled = try filled(passID: passID)
@@ -111,11 +111,7 @@ struct RunSummaryReader {
 
     /// Added up here and not by SQLite: an absurd amount must not end the report with an overflow.
     func money() throws -> [MoneyTotal] {
-        struct Group: Hashable {
-            let currency: String
-            let direction: Direction
-        }
-        var totals: [Group: MoneyTotal] = [:]
+        var totals: [[String]: MoneyTotal] = [:]
         let others = """
             trueup_pass_findings AS g CROSS JOIN trueup_run_findings AS q
                 ON q.run_seq = r.run_seq AND q.finding_seq = g.finding_seq
@@ -128,11 +124,11 @@ struct RunSummaryReader {
             """, [sequence]
         ) { row in
             guard let direction = Direction(rawValue: row.requiredText(at: 1)) else { return }
-            let group = Group(currency: row.requiredText(at: 0), direction: direction)
+            let currency = row.requiredText(at: 0)
+            let group = [currency, direction.rawValue]
             var total =
                 totals[group]
-                ?? MoneyTotal(
-                    currency: group.currency, direction: direction, amount: 0, findings: 0)
+                ?? MoneyTotal(currency: currency, direction: direction, amount: 0, findings: 0)
             let amount = row.integer(at: 2) ?? 0
             let (sum, overflow) = total.amount.addingReportingOverflow(amount)
             total.amount = overflow ? (amount > 0 ? .max : .min) : sum

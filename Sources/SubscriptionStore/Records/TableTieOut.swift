@@ -3,32 +3,25 @@ import Subscriptions
 
 /// Counts the stored subscriptions and one-time purchases by what a run that ends did with them, so
 /// that its numbers add up to the tables.
-struct TableTieOut {
-    let db: Database
-    let run: RunReference
-    let filters: [String]
-
+extension RunConclusionWriter {
     /// Of the run's apps: rows `s` that the table holds.
-    private var isOfRun: String {
-        """
-        EXISTS (SELECT 1 FROM (SELECT ?1 AS narrowing) AS w
-            WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s")))
-        """
-    }
+    private static let isOfRun = OpenFindings.isOfAnApp(boundFilters: "?1", of: "s")
 
     private static func isRow(_ table: String) -> String { SubscriptionKey.agree(table, "s") }
 
     /// The filters of a run that is for some apps: it checks no row of another.
     private var appFilters: String {
-        RunHeader.isForAppsAlone(filters) ? TextList.encode(filters) : ""
+        RunHeader.isForAppsAlone(header.filters) ? TextList.encode(header.filters) : ""
     }
 
     /// Counts the subscriptions.
     ///
-    /// - Parameter inScope: The rows with a verdict.
+    /// - Parameters:
+    ///   - inScope: The rows with a verdict.
+    ///   - db: The database.
     /// - Returns: Numbers of one moment.
     /// - Throws: What reading the database throws.
-    func countRows(inScope: Int) throws -> RunCoverage.TableCount {
+    func countRows(inScope: Int, _ db: Database) throws -> RunCoverage.TableCount {
         let row = try Row.fetchOne(
             db,
             sql: """
@@ -50,7 +43,7 @@ struct TableTieOut {
                 FROM subscriptions AS s
                 LEFT JOIN trueup_pass_rows AS p ON p.pass_id = ?2 AND \(Self.isRow("p"))
                 LEFT JOIN trueup_run_undecided AS u ON u.run_seq = ?3 AND \(Self.isRow("u"))
-                WHERE \(isOfRun)
+                WHERE \(Self.isOfRun)
                 """, arguments: [appFilters, run.passID, run.sequence])
         let rows = row?.number(at: 0) ?? 0
         let held = row?.number(at: 1) ?? 0
@@ -59,16 +52,6 @@ struct TableTieOut {
         return RunCoverage.TableCount(
             rows: rows, notAsked: rows &- held &- inserted &- before, judgedBefore: before,
             inserted: inserted, gone: inScope &- held)
-    }
-
-    /// Notes the verdict about a purchase; a later one of the checkpoint takes its place.
-    static func note(_ purchase: JudgedPurchase, in run: RunReference, _ db: Database) throws {
-        try db.executeCached(
-            "INSERT OR REPLACE INTO trueup_pass_purchases VALUES (?, ?, ?, ?, ?)",
-            [
-                run.passID, purchase.key.bundleID, purchase.key.environment,
-                purchase.key.transactionID, purchase.verdict.rawValue,
-            ])
     }
 
     /// A purchase that was corrected differed, whatever a later answer of the checkpoint showed.
@@ -91,9 +74,10 @@ struct TableTieOut {
 
     /// Counts the one-time purchases.
     ///
+    /// - Parameter db: The database.
     /// - Returns: Numbers of one moment; `nil` where no purchase is stored and none was compared.
     /// - Throws: What reading the database throws.
-    func countPurchases() throws -> PurchaseTotals? {
+    func countPurchases(_ db: Database) throws -> PurchaseTotals? {
         let row = try Row.fetchOne(
             db,
             sql: """
@@ -109,7 +93,7 @@ struct TableTieOut {
                 FROM purchases AS s
                 LEFT JOIN judged AS j ON j.bundle_id = s.bundle_id
                     AND j.environment = s.environment AND j.transaction_id = s.transaction_id
-                WHERE \(isOfRun)
+                WHERE \(Self.isOfRun)
                 """, arguments: [appFilters, run.passID])
         func number(_ index: Int) -> Int { row?.number(at: index) ?? 0 }
         let totals = PurchaseTotals(
@@ -120,6 +104,15 @@ struct TableTieOut {
 
     private static func sum(_ column: String, _ verdict: JudgedPurchase.Verdict) -> String {
         "ifnull(sum(\(column) IS \(verdict.rawValue)), 0)"
+    }
+}
+
+extension JudgedPurchase {
+    /// Notes the verdict in a checkpoint; a later one takes its place.
+    func note(inPass passID: Int64, _ db: Database) throws {
+        try db.executeCached(
+            "INSERT OR REPLACE INTO trueup_pass_purchases VALUES (?, ?, ?, ?, ?)",
+            [passID] + key.arguments + [verdict.rawValue])
     }
 }
 

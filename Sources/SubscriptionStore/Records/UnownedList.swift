@@ -14,7 +14,9 @@ struct UnownedList: Sendable {
         case findings, subscriptions, purchases
 
         /// Where its first chunk begins.
-        var start: Place { self == .findings ? .finding(0) : .key(.first) }
+        var start: Place {
+            self == .findings ? ("?", [0]) : (StoredKey.first.marks, StoredKey.first.arguments)
+        }
 
         /// The column by which rows of a company's table are told apart.
         fileprivate var id: String {
@@ -33,30 +35,10 @@ struct UnownedList: Sendable {
     }
 
     /// Where a chunk of a source begins: findings are read by their numbers, rows by their keys.
-    enum Place: Sendable {
-        case key(StoredKey)
-        case finding(Int64)
-
-        fileprivate var marks: String {
-            switch self {
-            case .key(let key): key.marks
-            case .finding: "?"
-            }
-        }
-
-        fileprivate var arguments: StatementArguments {
-            switch self {
-            case .key(let key): key.arguments
-            case .finding(let number): [number]
-            }
-        }
-    }
+    typealias Place = (marks: String, arguments: StatementArguments)
 
     /// Which apps have rows with a customer, and which have rows with a token.
-    struct Use: Sendable {
-        var customers: [AppIdentity] = []
-        var tokens: [AppIdentity] = []
-    }
+    typealias Use = (customers: [AppIdentity], tokens: [AppIdentity])
 
     /// A purchase without a known owner, before it is known what speaks for whom.
     struct Candidate: Sendable {
@@ -70,15 +52,25 @@ struct UnownedList: Sendable {
         var traits: [Trait] {
             let token = line.appleAccountToken ?? line.appAccountToken
             return [
-                token.flatMap { $0.isEmpty ? nil : .token(line.app, $0.lowercased()) },
-                account.map { .account(line.app, $0) },
+                token.flatMap { $0.isEmpty ? nil : Trait(token: $0, of: line.app) },
+                account.map { Trait(account: $0, of: line.app) },
             ].compactMap(\.self)
         }
     }
 
-    enum Trait: Hashable, Sendable {
-        case token([String], String)
-        case account([String], Int64)
+    /// A token or an Apple Account, by which rows of an app speak for each other's customers.
+    struct Trait: Hashable, Sendable {
+        let because: UnownedPurchase.Hint
+        private let app: [String]
+        private let value: String
+
+        init(token: String, of app: [String]) {
+            (because, self.app, value) = (.sameToken, app, token.lowercased())
+        }
+
+        init(account: Int64, of app: [String]) {
+            (because, self.app, value) = (.sameAppleAccount, app, String(account))
+        }
     }
 
     /// The customers of rows with the wanted traits.
@@ -118,11 +110,7 @@ struct UnownedList: Sendable {
                 for (customer, ids) in found[trait] ?? [] where ids.contains(where: { $0 != own }) {
                     var line = candidate.line
                     line.speaksFor = customer
-                    if case .token = trait {
-                        line.because = .sameToken
-                    } else {
-                        line.because = .sameAppleAccount
-                    }
+                    line.because = trait.because
                     lines.append(line)
                 }
             }
@@ -131,7 +119,7 @@ struct UnownedList: Sendable {
     }
 
     func use(_ db: Database) throws -> Use {
-        var use = Use()
+        var use: Use = ([], [])
         for app in apps {
             func has(_ column: String) throws -> Bool {
                 let isThere = ["subscriptions", "purchases"].map { table in
@@ -161,9 +149,9 @@ struct UnownedList: Sendable {
         var found: [Candidate] = []
         while let row = try rows.next() {
             guard found.count < limit else {
-                let next: Place =
-                    source == .findings ? .finding(row[0]) : .key(try StoredKey(row))
-                return (found, next)
+                guard source != .findings else { return (found, ("?", [row.integer(at: 0)])) }
+                let key = try StoredKey(row)
+                return (found, (key.marks, key.arguments))
             }
             let candidate =
                 source == .findings ? try Self.candidate(finding: row) : Self.candidate(row, source)
@@ -285,10 +273,10 @@ struct UnownedList: Sendable {
                 ) { row in
                     let (customer, id) = (row.requiredText(at: 0), row.requiredText(at: 1))
                     if let token = row.text(at: 2), !token.isEmpty {
-                        speakers.note(.token(name, token.lowercased()), of: customer, row: id)
+                        speakers.note(Trait(token: token, of: name), of: customer, row: id)
                     }
                     if let account = row.integer(at: 3) {
-                        speakers.note(.account(name, account), of: customer, row: id)
+                        speakers.note(Trait(account: account, of: name), of: customer, row: id)
                     }
                 }
             }
@@ -347,8 +335,7 @@ extension SQLiteStore {
             return nil
         }
         let doing = "listing purchases without a known owner"
-        let apps = header.apps
-        let list = UnownedList(run: run, apps: apps)
+        let list = UnownedList(run: run, apps: header.apps)
         let use = try await read(doing) { db in try list.use(db) }
         var speakers = UnownedList.Speakers()
         for source in UnownedList.Source.allCases {
@@ -372,16 +359,15 @@ extension SQLiteStore {
             while let from = start {
                 let (change, next) = try await read(doing) { db in
                     let chunk = try list.candidates(of: source, from: from, use, db)
-                    let change = try UnownedLines(db: db).change(
-                        to: chunk.candidates, of: source, heard)
+                    let change = try list.change(to: chunk.candidates, of: source, heard, db)
                     return (change, chunk.next)
                 }
-                try await make(change, of: source, in: run)
+                try await make(change, of: source, list)
                 start = next
             }
             try await close(source, of: list, use)
         }
-        return try await read(doing) { db in try UnownedLines(db: db).counts(of: apps) }
+        return try await read(doing) { db in try list.counts(db) }
     }
 
     /// Closes lines whose rows have an owner now.
@@ -393,24 +379,24 @@ extension SQLiteStore {
             let gone = try await read("listing purchases without a known owner") { db in
                 try list.ownedSince(of: source, after: from, use, db)
             }
-            try await make(UnownedLines.Change(gone: gone), of: source, in: list.run)
+            try await make(UnownedList.Change(gone: gone), of: source, list)
             last = gone.last
         }
     }
 
     /// Writes a change in small transactions.
     private func make(
-        _ change: UnownedLines.Change, of source: UnownedList.Source, in run: RunReference
+        _ change: UnownedList.Change, of source: UnownedList.Source, _ list: UnownedList
     ) async throws(StoreError) {
         let size = StoreLimits.correctionsPerChunk
         var rest = change
         while !rest.isEmpty {
-            let part = UnownedLines.Change(
+            let part = UnownedList.Change(
                 gone: Array(rest.gone.prefix(size)), new: Array(rest.new.prefix(size)))
             rest.gone.removeFirst(part.gone.count)
             rest.new.removeFirst(part.new.count)
             try await write("listing purchases without a known owner") { db in
-                try UnownedLines(db: db).make(part, of: source, in: run)
+                try list.make(part, of: source, db)
             }
         }
     }
@@ -419,9 +405,7 @@ extension SQLiteStore {
 /// `trueup_unowned`: a line is valid from the run that found it until the run that found it gone.
 ///
 /// So an unchanged line is written once, and the report of each run can be rendered again.
-struct UnownedLines {
-    let db: Database
-
+extension UnownedList {
     /// How the lines of some candidates change.
     struct Change: Sendable {
         var gone: [Int64] = []
@@ -438,8 +422,7 @@ struct UnownedLines {
 
     /// Compares the open lines of candidates with what is known now.
     func change(
-        to candidates: [UnownedList.Candidate], of source: UnownedList.Source,
-        _ speakers: UnownedList.Speakers
+        to candidates: [Candidate], of source: Source, _ speakers: Speakers, _ db: Database
     ) throws -> Change {
         let open = try db.cachedStatement(
             sql: """
@@ -466,7 +449,7 @@ struct UnownedLines {
         return change
     }
 
-    func make(_ change: Change, of source: UnownedList.Source, in run: RunReference) throws {
+    func make(_ change: Change, of source: Source, _ db: Database) throws {
         let close = try db.cachedStatement(
             sql: "UPDATE trueup_unowned SET until_run = ? WHERE line = ?")
         for line in change.gone { try close.execute(arguments: [run.sequence, line]) }
@@ -491,7 +474,7 @@ struct UnownedLines {
     }
 
     /// How many purchases of the apps have no known owner, by reason.
-    func counts(of apps: [AppIdentity]) throws -> [String: Int] {
+    func counts(_ db: Database) throws -> [String: Int] {
         var counts: [String: Int] = [:]
         for reason in UnownedPurchase.Reason.allCases { counts[reason.rawValue] = 0 }
         guard !apps.isEmpty else { return counts }
@@ -508,8 +491,9 @@ struct UnownedLines {
     }
 
     /// The lines that the report of a run lists.
-    func forEach(
-        of apps: [AppIdentity], in sequence: Int64, _ body: (UnownedPurchase) throws -> Void
+    static func forEachLine(
+        of apps: [AppIdentity], in sequence: Int64, _ db: Database,
+        _ body: (UnownedPurchase) throws -> Void
     ) throws {
         guard !apps.isEmpty else { return }
         try db.forEachRow(
@@ -544,7 +528,7 @@ struct UnownedLines {
     }
 
     /// Deletes a chunk of the lines that only reports of earlier runs list; whether there were any.
-    func deleteSome(goneBy sequence: Int64) throws -> Bool {
+    static func deleteLines(goneBy sequence: Int64, _ db: Database) throws -> Bool {
         try db.execute(
             sql: """
                 DELETE FROM trueup_unowned WHERE line IN (
@@ -555,7 +539,7 @@ struct UnownedLines {
     }
 
     /// Deletes the lines that name a customer; the next run lists again what their rows still say.
-    func forget(_ customer: String) throws {
+    static func forget(_ customer: String, _ db: Database) throws {
         for column in ["customer_id", "speaks_for"] {
             try db.execute(
                 sql: "DELETE FROM trueup_unowned WHERE \(column) = ?", arguments: [customer])
@@ -573,8 +557,8 @@ extension SQLiteRunRecord {
                 let measures: RunMeasures = try StoredJSON.decode(row.text(at: 1)),
                 measures.unowned != nil
             else { return }
-            try UnownedLines(db: db).forEach(
-                of: TextList.apps(row.requiredText(at: 0)), in: sequence, body)
+            try UnownedList.forEachLine(
+                of: TextList.apps(row.requiredText(at: 0)), in: sequence, db, body)
         }
     }
 }

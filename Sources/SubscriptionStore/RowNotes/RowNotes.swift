@@ -95,17 +95,16 @@ extension SQLiteStore {
     }
 }
 
-/// Updates the stored digest of a subscription's periods after this checkpoint wrote some of them.
-///
-/// Our own inserts and fills are not a reason to read a history again. Any other change is: then
-/// the periods without our writes are not those that were compared, and the
-/// older digest stays.
-struct AgreedPeriods {
-    let db: Database
-    let passID: Int64
-
-    func update(of key: SubscriptionKey) throws {
-        let written = try written(to: key)
+extension PeriodsDigest {
+    /// Updates the stored digest of a subscription's periods after a checkpoint wrote some of them.
+    ///
+    /// Our own inserts and fills are not a reason to read a history again. Any other change is: then
+    /// the periods without our writes are not those that were compared, and the
+    /// older digest stays.
+    static func update(
+        of key: SubscriptionKey, afterWritesOfPass passID: Int64, _ db: Database
+    ) throws {
+        let written = try written(to: key, inPass: passID, db)
         let now = try StoredSubscriptions(db: db).periods(of: key)
         let before = PeriodsDigest(
             now.filter { !written.inserted.contains($0.key.transactionID) }
@@ -121,10 +120,10 @@ struct AgreedPeriods {
                 + [before.periods, before.sha256])
     }
 
-    /// The periods that this checkpoint inserted, and the columns that it filled in, by transaction
+    /// The periods that a checkpoint inserted, and the columns that it filled in, by transaction
     /// id.
-    private func written(
-        to key: SubscriptionKey
+    private static func written(
+        to key: SubscriptionKey, inPass passID: Int64, _ db: Database
     ) throws -> (inserted: Set<String>, filled: [String: Set<TransactionField>]) {
         let statement = try db.cachedStatement(
             sql: """
@@ -148,9 +147,7 @@ struct AgreedPeriods {
         }
         return (inserted, filled)
     }
-}
 
-extension PeriodsDigest {
     /// Columns whose values are part of the digest.
     private static let compared: Set<TransactionField> = [.webOrderLineItemID, .price, .currency]
 
@@ -448,8 +445,7 @@ struct GoneRows: Sendable {
                 WHERE NOT EXISTS (SELECT 1 FROM subscriptions AS s
                         WHERE \(SubscriptionKey.agree("s", "n")))
                     AND NOT \(notes.unless)
-                    AND EXISTS (SELECT 1 FROM (SELECT ? AS narrowing) AS w
-                        WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "n")))
+                    AND \(OpenFindings.isOfAnApp(of: "n"))
                 """,
             arguments: start.arguments + [TextList.encode(header.filters)])
         let keys = try Array(gone.map(StoredKey.init))
