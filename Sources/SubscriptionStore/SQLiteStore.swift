@@ -167,7 +167,7 @@ package final class SQLiteStore: Sendable {
             if let mirror {
                 try mirror.watch(connection)
             } else {
-                try connection.inDatabase { try CopyMark($0).remove() }
+                try connection.inDatabase { try BooksState.remove(from: $0) }
             }
             let store = SQLiteStore(
                 file: file, access: access, connection: connection, naming: naming,

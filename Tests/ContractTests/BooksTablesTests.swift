@@ -9,12 +9,12 @@ import Testing
 @Suite struct `The tables of books on a server` {
     private func statements(beside present: [String: Set<String>] = [:]) throws -> [Substring] {
         BooksSchema.statements(
-            making: try BooksTables.made(byVersion: Migration.newest), beside: present
+            making: try BooksTable.made(byVersion: Migration.newest), beside: present
         ).split(separator: ";").map { $0.trimmingPrefix(while: \.isWhitespace) }
     }
 
     @Test func `are those of the newest schema, each with its columns and its key`() throws {
-        let tables = try BooksTables.made(byVersion: Migration.newest)
+        let tables = try BooksTable.made(byVersion: Migration.newest)
         #expect(tables.count > 50)
         let made = try statements()
         #expect(made.count { $0.hasPrefix("CREATE TABLE") } == tables.count + 2)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `get a column or a table that they lack, and nothing twice`() throws {
-        var tables = try BooksTables.made(byVersion: Migration.newest)
+        var tables = try BooksTable.made(byVersion: Migration.newest)
         let present = Dictionary(
             uniqueKeysWithValues: tables.map { table in
                 (
@@ -77,8 +77,8 @@ import Testing
     }
 
     @Test func `of an earlier version are those that it had`() throws {
-        #expect(try BooksTables.made(byVersion: 0).map(\.name) == ["sqlite_sequence"])
-        let schema = BooksSchema(newest: Migration.newest, tables: BooksTables.made(byVersion:))
+        #expect(try BooksTable.made(byVersion: 0).map(\.name) == ["sqlite_sequence"])
+        let schema = BooksSchema(newest: Migration.newest, tables: BooksTable.made(byVersion:))
         #expect(try schema.names(ofVersion: 0) == [])
         let names = try schema.names(ofVersion: Migration.newest)
         #expect(names.contains("books_migrations") && names.contains("books_runs"))

@@ -40,7 +40,7 @@ package struct BooksCopy: Sendable {
         do {
             // Not next to it: there may be no room for both. Its log goes before a new file has its
             // name.
-            for name in [path, path + "-wal", path + "-shm"] { try remove(name) }
+            for name in Self.files(of: path) { try remove(name) }
             let made = try server.reading { reading in
                 guard let state = reading.state else { throw missing }
                 try make(draft, of: reading, as: state)
@@ -49,7 +49,7 @@ package struct BooksCopy: Sendable {
             guard unsafe rename(draft, path) == 0 else { throw notMoved }
             return made
         } catch {
-            for name in [draft, draft + "-wal", draft + "-shm"] { unsafe unlink(name) }
+            for name in Self.files(of: draft) { unsafe unlink(name) }
             throw StoreError(
                 error, doing: "reading trueup's database from \(server.place) into \(path)")
         }
@@ -84,7 +84,7 @@ package struct BooksCopy: Sendable {
                 try OptionalColumns.add(SubscriptionField.optional, to: db)
             }
             var state = try server.begin(identity: identity, schema: Migration.newest)
-            let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
+            let tables = try connection.read(BooksTable.all)
             for table in tables {
                 var last: [BooksValue]?
                 repeat {
@@ -97,7 +97,7 @@ package struct BooksCopy: Sendable {
                 } while last != nil
             }
             // First here: killed in between, the file is a copy of what never came to count.
-            try connection.write { [state] db in try CopyMark(db).set(state) }
+            try connection.write { [state] db in try state.store(in: db) }
             try server.conclude(state)
             try connection.close()
         } catch {
@@ -127,7 +127,7 @@ package struct BooksCopy: Sendable {
                 guard try db.tableExists("trueup_books_copy") else { return (nil, nil, false) }
                 let own = try String.fetchOne(db, sql: "SELECT id FROM trueup_database")
                 let isWhole = try OptionalColumns.present(db) == SubscriptionField.optional
-                return (try CopyMark(db).state, own, isWhole)
+                return (try BooksState.stored(in: db), own, isWhole)
             }
         } catch let error as DatabaseError
             where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
@@ -197,7 +197,7 @@ extension BooksCopy {
                     + "version knows \(Migration.newest)). Nothing was changed. Use the newer version."
             )
         }
-        for leftover in [draft, draft + "-wal", draft + "-shm"] { try remove(leftover) }
+        for leftover in Self.files(of: draft) { try remove(leftover) }
         // It holds customers' rows: for its owner alone, and so are the files that SQLite puts next
         // to it.
         let descriptor = unsafe open(draft, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
@@ -211,7 +211,7 @@ extension BooksCopy {
             try OptionalColumns.add(SubscriptionField.optional, to: db)
             return try Self.dropTriggers(db)
         }
-        let tables = try connection.read(BooksTables.watched) + [BooksTables.sequences]
+        let tables = try connection.read(BooksTable.all)
         var rows: Int64 = 0
         for table in tables { try fill(table, of: reading, connection, &rows) }
         try connection.write { db in
@@ -226,7 +226,7 @@ extension BooksCopy {
                     FROM subscriptions WHERE EXISTS (SELECT 1 FROM trueup_company)
                     """)
             for trigger in triggers { try db.execute(sql: trigger) }
-            try CopyMark(db).set(state)
+            try state.store(in: db)
         }
         try file.complete(connection)
     }
@@ -266,6 +266,11 @@ extension BooksCopy {
             }
             last = rows.count < Self.rowsPerPage ? nil : rows.last.map(table.key(of:))
         } while last != nil
+    }
+
+    /// A database and what SQLite puts next to it.
+    private static func files(of path: String) -> [String] {
+        ["", "-wal", "-shm"].map { path + $0 }
     }
 
     private func remove(_ name: String) throws(StoreError) {

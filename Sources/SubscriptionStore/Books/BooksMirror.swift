@@ -9,7 +9,8 @@ import Synchronization
 /// more is committed, and the next command makes the copy again.
 package final class BooksMirror: Sendable {
     private struct Known {
-        var capture: ChangeCapture?
+        /// `nil` before a connection is watched.
+        var watched: [WatchedTable]?
         /// The sequences as the server has them.
         var sequences: [[BooksValue]] = []
         /// Whether the server has committed the transaction at hand.
@@ -27,10 +28,10 @@ package final class BooksMirror: Sendable {
     /// Begins to watch what a connection changes.
     func watch(_ connection: DatabaseQueue) throws {
         try connection.inDatabase { db in
-            let capture = try ChangeCapture(db)
+            let watched = try WatchedTable.watch(db)
             let sequences = try Self.sequences(db)
             known.withLock { known in
-                known.capture = capture
+                known.watched = watched
                 known.sequences = sequences
             }
         }
@@ -55,13 +56,13 @@ package final class BooksMirror: Sendable {
     /// Commits on the server what the open transaction has changed; the copy commits when this
     /// returns.
     func commit(_ db: Database) throws {
-        guard let capture = known.withLock(\.capture) else { return }
-        var changes = try capture.takeChanges(db)
+        guard let watched = known.withLock(\.watched) else { return }
+        var changes = try WatchedTable.takeChanges(of: watched, db)
         let sequences = try Self.sequences(db)
         let new = known.withLock { known in sequences.filter { !known.sequences.contains($0) } }
-        if !new.isEmpty { changes.append(BooksChange(table: BooksTables.sequences, rows: new)) }
+        if !new.isEmpty { changes.append(BooksChange(table: .sequences, rows: new)) }
         guard !changes.isEmpty else { return }
-        guard let state = try CopyMark(db).state else {
+        guard let state = try BooksState.stored(in: db) else {
             throw StoreError.inconsistent(
                 "The local cache of trueup's database does not say which state it has. Nothing was written."
             )
@@ -71,7 +72,7 @@ package final class BooksMirror: Sendable {
             known.sequences = sequences
             known.isAhead = true
         }
-        try CopyMark(db).set(next)
+        try next.store(in: db)
     }
 
     private static func sequences(_ db: Database) throws -> [[BooksValue]] {
@@ -82,43 +83,37 @@ package final class BooksMirror: Sendable {
 }
 
 /// Which state of the books on a server a file is a copy of.
-struct CopyMark {
-    private let db: Database
-
-    init(_ db: Database) { self.db = db }
-
+extension BooksState {
     /// `nil` for books that are in this file alone.
-    var state: BooksState? {
-        get throws {
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT c.number, c.generation, c.transaction_name, c.schema, d.id
-                    FROM trueup_books_copy AS c, trueup_database AS d
-                    """)
-            return try Row.fetchOne(statement).map { row in
-                BooksState(
-                    number: Int(clamping: row.integer(at: 0) ?? 0),
-                    identity: row.requiredText(at: 4), generation: row.integer(at: 1) ?? 0,
-                    transaction: row.requiredText(at: 2),
-                    schema: Int(clamping: row.integer(at: 3) ?? 0))
-            }
+    static func stored(in db: Database) throws -> BooksState? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT c.number, c.generation, c.transaction_name, c.schema, d.id
+                FROM trueup_books_copy AS c, trueup_database AS d
+                """)
+        return try Row.fetchOne(statement).map { row in
+            BooksState(
+                number: Int(clamping: row.integer(at: 0) ?? 0),
+                identity: row.requiredText(at: 4), generation: row.integer(at: 1) ?? 0,
+                transaction: row.requiredText(at: 2),
+                schema: Int(clamping: row.integer(at: 3) ?? 0))
         }
     }
 
     /// Ends the mirroring: a file that is written to alone is not a copy of anything.
-    func remove() throws {
+    static func remove(from db: Database) throws {
         guard try db.holds("trueup_books_copy") else { return }
         try db.execute(sql: "DELETE FROM trueup_books_copy")
     }
 
-    func set(_ state: BooksState) throws {
+    func store(in db: Database) throws {
         try db.executeCached(
             """
             INSERT INTO trueup_books_copy VALUES (1, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET number = excluded.number,
                 generation = excluded.generation,
                 transaction_name = excluded.transaction_name, schema = excluded.schema
-            """, [state.number, state.generation, state.transaction, state.schema])
+            """, [number, generation, transaction, schema])
     }
 }
 
@@ -177,7 +172,7 @@ package protocol BooksReading {
 }
 
 /// The tables of the books that a server holds.
-package enum BooksTables {
+extension BooksTable {
     /// Not part of them: the identity, which the server has for itself; which state a copy is of; and
     /// what the next reading of the company's table makes again, because every reading writes each of
     /// its rows; and notes of rows whose entitlements are out of date, which no rows read there are.
@@ -199,12 +194,15 @@ package enum BooksTables {
         do {
             return try SchemaParts.model(ofVersion: version).write { db in
                 try OptionalColumns.add(SubscriptionField.optional, to: db)
-                return try watched(db) + [sequences]
+                return try all(db)
             }
         } catch {
             throw StoreError(error, doing: "making the tables of schema \(version)")
         }
     }
+
+    /// The watched tables and the sequences.
+    static func all(_ db: Database) throws -> [BooksTable] { try watched(db) + [sequences] }
 
     /// All but the sequences, by name.
     static func watched(_ db: Database) throws -> [BooksTable] {
@@ -268,58 +266,57 @@ extension BooksValue {
 ///
 /// By triggers, and not by SQLite's sessions, which not every SQLite has. They belong to the
 /// connection: nothing of them is in the file.
-struct ChangeCapture: Sendable {
-    private struct Watched: Sendable {
-        let table: BooksTable
-        /// Where the keys are noted.
-        let notes: String
+struct WatchedTable: Sendable {
+    private let table: BooksTable
+    /// Where the keys are noted.
+    private let notes: String
 
-        /// The rows behind the noted keys, once each: first the keys, then the rows' columns.
-        var look: String {
-            let key = table.key.map { "n.\($0)" }.joined(separator: ", ")
-            let columns = table.columns.map { "t.\($0.name)" }.joined(separator: ", ")
-            let names = table.key.joined(separator: ", ")
-            let match = table.key.map { "t.\($0) = n.\($0)" }.joined(separator: " AND ")
-            return """
-                SELECT \(key), \(columns) FROM (SELECT DISTINCT \(names) FROM temp.\(notes)) AS n
-                LEFT JOIN main.\(table.name) AS t ON \(match)
-                """
-        }
-
-        /// The statements that make its table and triggers.
-        var making: String {
-            let names = table.key.joined(separator: ", ")
-            let new = table.key.map { "NEW.\($0)" }.joined(separator: ", ")
-            let old = table.key.map { "OLD.\($0)" }.joined(separator: ", ")
-            let moves = table.key.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
-            return """
-                CREATE TEMP TABLE \(notes) (\(names));
-                CREATE TEMP TRIGGER \(notes)_insert AFTER INSERT ON main.\(table.name)
-                BEGIN INSERT INTO \(notes) VALUES (\(new)); END;
-                CREATE TEMP TRIGGER \(notes)_update AFTER UPDATE ON main.\(table.name)
-                BEGIN INSERT INTO \(notes) VALUES (\(new)); END;
-                CREATE TEMP TRIGGER \(notes)_move AFTER UPDATE ON main.\(table.name)
-                WHEN \(moves)
-                BEGIN INSERT INTO \(notes) VALUES (\(old)); END;
-                CREATE TEMP TRIGGER \(notes)_delete AFTER DELETE ON main.\(table.name)
-                BEGIN INSERT INTO \(notes) VALUES (\(old)); END;
-                """
-        }
+    /// The rows behind the noted keys, once each: first the keys, then the rows' columns.
+    private var look: String {
+        let key = table.key.map { "n.\($0)" }.joined(separator: ", ")
+        let columns = table.columns.map { "t.\($0.name)" }.joined(separator: ", ")
+        let names = table.key.joined(separator: ", ")
+        let match = table.key.map { "t.\($0) = n.\($0)" }.joined(separator: " AND ")
+        return """
+            SELECT \(key), \(columns) FROM (SELECT DISTINCT \(names) FROM temp.\(notes)) AS n
+            LEFT JOIN main.\(table.name) AS t ON \(match)
+            """
     }
 
-    private let watched: [Watched]
+    /// The statements that make its table and triggers.
+    private var making: String {
+        let names = table.key.joined(separator: ", ")
+        let new = table.key.map { "NEW.\($0)" }.joined(separator: ", ")
+        let old = table.key.map { "OLD.\($0)" }.joined(separator: ", ")
+        let moves = table.key.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
+        return """
+            CREATE TEMP TABLE \(notes) (\(names));
+            CREATE TEMP TRIGGER \(notes)_insert AFTER INSERT ON main.\(table.name)
+            BEGIN INSERT INTO \(notes) VALUES (\(new)); END;
+            CREATE TEMP TRIGGER \(notes)_update AFTER UPDATE ON main.\(table.name)
+            BEGIN INSERT INTO \(notes) VALUES (\(new)); END;
+            CREATE TEMP TRIGGER \(notes)_move AFTER UPDATE ON main.\(table.name)
+            WHEN \(moves)
+            BEGIN INSERT INTO \(notes) VALUES (\(old)); END;
+            CREATE TEMP TRIGGER \(notes)_delete AFTER DELETE ON main.\(table.name)
+            BEGIN INSERT INTO \(notes) VALUES (\(old)); END;
+            """
+    }
 
     /// Begins to watch what a connection changes.
-    init(_ db: Database) throws {
-        watched = try BooksTables.watched(db).enumerated().map { index, table in
-            Watched(table: table, notes: "trueup_changed_\(index)")
+    static func watch(_ db: Database) throws -> [WatchedTable] {
+        let watched = try BooksTable.watched(db).enumerated().map { index, table in
+            WatchedTable(table: table, notes: "trueup_changed_\(index)")
         }
         for watched in watched { try db.execute(sql: watched.making) }
+        return watched
     }
 
     /// Returns the changes since the last call, with the present values; called within the
     /// transaction that made them.
-    func takeChanges(_ db: Database) throws -> [BooksChange] {
+    static func takeChanges(
+        of watched: [WatchedTable], _ db: Database
+    ) throws -> [BooksChange] {
         let touched = watched.enumerated().map { index, watched in
             "SELECT \(index) WHERE EXISTS (SELECT 1 FROM temp.\(watched.notes))"
         }

@@ -30,7 +30,7 @@ struct Books {
         }
         server = PostgresBooks(
             try .libpq(address),
-            schema: BooksSchema(newest: Migration.newest, tables: BooksTables.made(byVersion:)),
+            schema: BooksSchema(newest: Migration.newest, tables: BooksTable.made(byVersion:)),
             name: name, holder: holder, machine: Self.place(ofCopyAt: path))
     }
 

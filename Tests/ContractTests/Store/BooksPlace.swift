@@ -53,7 +53,7 @@ enum BooksPlace: String, CaseIterable, CustomTestStringConvertible {
             let number = names.add(1, ordering: .relaxed).newValue
             return PostgresBooks(
                 try .libpq(address),
-                schema: BooksSchema(newest: Migration.newest, tables: BooksTables.made(byVersion:)),
+                schema: BooksSchema(newest: Migration.newest, tables: BooksTable.made(byVersion:)),
                 name: "contract-\(number)", holder: "test", machine: "test")
         }
     }

@@ -45,7 +45,7 @@ import Testing
         func rows() throws -> [String: [String]] {
             try DatabaseFile(path: path).connectToRead().read { db in
                 var rows: [String: [String]] = [:]
-                for table in try BooksTables.watched(db) + [BooksTables.sequences] {
+                for table in try BooksTable.all(db) {
                     let names = table.columns.map(\.name).joined(separator: ", ")
                     rows[table.name] = try Row.fetchAll(
                         db, sql: "SELECT \(names) FROM \(table.name)"
