@@ -198,13 +198,12 @@ extension ControlCount {
     {
         var effects: [[String]: ControlSums] = [:]
         guard first < last else { return effects }
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
-                WHERE l.entry > ? AND l.entry <= ? ORDER BY l.entry
-                """, arguments: [first, last])
-        while let row = try rows.next() {
+        try db.forEachRow(
+            """
+            SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+            WHERE l.entry > ? AND l.entry <= ? ORDER BY l.entry
+            """, [first, last]
+        ) { row in
             let entry = try LedgerEntry(row)
             let app = [entry.subscription.bundleID, entry.subscription.environment]
             switch entry.changes {
@@ -213,7 +212,7 @@ extension ControlCount {
             case .period(let changes):
                 try addPrice(changes, of: entry, to: &effects[app, default: .init()])
             // The totals are of subscriptions and their periods.
-            case .purchase, .ledger: continue
+            case .purchase, .ledger: break
             }
         }
         return effects

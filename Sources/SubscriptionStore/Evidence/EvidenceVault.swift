@@ -19,10 +19,9 @@ final class EvidenceVault {
     init(db: Database) { self.db = db }
 
     func store(_ payload: SignedPayload, of app: (bundleID: String, environment: String)) throws {
-        let known = try db.cachedStatement(sql: "SELECT 1 FROM trueup_evidence WHERE digest = ?")
         let digest = payload.digest.hexadecimal
         // An erased one stays erased: its tombstone is a digest too.
-        guard try Int.fetchOne(known, arguments: [digest]) == nil else { return }
+        guard try !db.holds("trueup_evidence WHERE digest = ?", [digest]) else { return }
         let text = Data(payload.jws.utf8)
         // Nor does an erased one come back inside another, for example inside a notification.
         let decoded = CompactPayload.Decoded(text)
@@ -106,9 +105,8 @@ final class EvidenceVault {
 
     /// Whether a payload is stored and was not erased.
     func holds(_ digest: EvidenceDigest) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: "SELECT 1 FROM trueup_evidence WHERE digest = ? AND erased_at IS NULL")
-        return try Int.fetchOne(statement, arguments: [digest.hexadecimal]) != nil
+        try db.holds(
+            "trueup_evidence WHERE digest = ? AND erased_at IS NULL", [digest.hexadecimal])
     }
 
     /// The payload of a digest, put together again and checked against it.

@@ -296,12 +296,9 @@ extension SQLiteStore {
             let loading = try connectToLoad(dryRun: dryRun, doing)
             defer { try? loading.close() }
             let lines = try stageNotifications(on: loading, produce)
-            guard !dryRun else {
-                return try loading.read { db in try compareNotifications(lines: lines, db) }
-            }
-            var counts = LoadCounts()
+            var counts = dryRun ? try loading.read(compareNotifications) : LoadCounts()
             var last = ""
-            while let next = try lastOfNextNotifications(after: last, on: loading) {
+            while !dryRun, let next = try lastOfNextNotifications(after: last, on: loading) {
                 counts = try blockingWrite(doing, on: loading) { [counts, last] db in
                     try mergeNotifications(of: app, after: last, through: next, counts, db)
                 }
@@ -383,7 +380,7 @@ extension SQLiteStore {
     }
 
     /// The counts that a merge would have.
-    private func compareNotifications(lines: Int, _ db: Database) throws -> LoadCounts {
+    private func compareNotifications(_ db: Database) throws -> LoadCounts {
         var counts = LoadCounts()
         counts.updated =
             try db.count(
@@ -393,7 +390,6 @@ extension SQLiteStore {
                 """)
         counts.inserted =
             try db.count("SELECT count(*) FROM temp.trueup_staged AS s WHERE \(Self.isNew)")
-        counts.unchanged = lines - counts.updated - counts.inserted
         return counts
     }
 

@@ -6,16 +6,6 @@ import Subscriptions
 /// It only counts once the run has ended; if the run is killed before that, the next
 /// `begin` deletes it.
 extension RunConclusionWriter {
-    /// Rows of a table that a step goes through in the order of their keys.
-    struct Rows: Hashable, Sendable {
-        let table: String
-        /// SQL that is true for all of them.
-        ///
-        /// In the table's primary key it stands before the key of the rows: otherwise each chunk would
-        /// read all of them.
-        let condition: String
-    }
-
     /// Processes so many keys from `start` on; returns where the next chunk begins, `nil` at the end.
     typealias Work = @Sendable (_ start: StoredKey, _ rows: Int, Database) throws -> StoredKey?
 
@@ -29,34 +19,34 @@ extension RunConclusionWriter {
     }
 
     /// Where the rows are that the run did not reach.
-    private func unreached(_ db: Database) throws -> [Rows] {
+    private func unreached(_ db: Database) throws -> [RowsInKeyOrder] {
         guard conclusion.settlesUnreached, header.missesWhatItLeaves else { return [] }
-        guard !header.coversEveryRow else {
-            return [Rows(table: "subscriptions", condition: "true")]
-        }
+        guard !header.coversEveryRow else { return [RowsInKeyOrder(table: "subscriptions")] }
         let turns = try Int.fetchAll(
             db, sql: "SELECT DISTINCT turn FROM trueup_pass_questions WHERE pass_id = ?",
             arguments: [run.passID])
-        return [Rows(table: "trueup_agenda", condition: "true")]
+        return [RowsInKeyOrder(table: "trueup_agenda")]
             + turns.map { turn in
-                Rows(
+                RowsInKeyOrder(
                     table: "trueup_pass_questions",
                     condition: "pass_id = \(run.passID) AND turn = \(turn)")
             }
     }
 
-    private func ofPass(_ table: String) -> Rows {
-        Rows(table: table, condition: "pass_id = \(run.passID)")
+    private func ofPass(_ table: String) -> RowsInKeyOrder {
+        RowsInKeyOrder(table: table, condition: "pass_id = \(run.passID)")
     }
 
     /// The steps with the rows that each goes through; `nil` where it has one transaction.
-    private func steps(through unreached: [Rows]) -> [(rows: Rows?, work: Work)] {
+    private func steps(
+        through unreached: [RowsInKeyOrder]
+    ) -> [(rows: RowsInKeyOrder?, work: Work)] {
         let checked = ofPass("trueup_pass_rows")
-        var steps = [step(through: checked, listUndecided)]
+        var steps = [step(through: checked, as: "p", listUndecided)]
         for rows in unreached {
             steps.append(
-                step(through: rows) { start, count, db in
-                    try listUnreached(start, count, rows, db)
+                step(through: rows, as: rows.table == "subscriptions" ? "s" : "q") { chunk, db in
+                    try listUnreached(chunk, of: rows.table, db)
                 })
         }
         if header.worksOffQueue {
@@ -64,16 +54,14 @@ extension RunConclusionWriter {
                 run: run, started: header.started, ended: conclusion.ended,
                 acceptsTable: conclusion.acceptedTableRows != nil)
             steps.append(
-                step(through: checked) { start, rows, db in
-                    let source = chunk(of: checked, start, rows, as: "p")
-                    try update.make(source.sql, source.arguments, db)
+                step(through: checked, as: "p") { chunk, db in
+                    try update.make(chunk.sql, chunk.arguments, db)
                 })
             // Only now: the two rows of a pair may be in different chunks.
             let overlaps = OverlapQuestions(run: run, started: header.started)
             steps.append(
-                step(through: checked) { start, rows, db in
-                    let source = chunk(of: checked, start, rows, as: "p")
-                    try overlaps.askAboutNew(source.sql, source.arguments, db)
+                step(through: checked, as: "p") { chunk, db in
+                    try overlaps.askAboutNew(chunk.sql, chunk.arguments, db)
                 })
             let askAboutEnded: Work = { _, _, db in
                 try overlaps.askAboutEnded(db)
@@ -84,59 +72,27 @@ extension RunConclusionWriter {
         if conclusion.closesPass, header.mode == .apply,
             header.leavesOutNothingOfItsApps
         {
-            steps.append(step(through: ofPass("trueup_pass_revisions"), promoteRevisions))
+            steps.append(step(through: ofPass("trueup_pass_revisions"), as: "r", promoteRevisions))
         }
         return steps
     }
 
-    /// A step that goes through rows in the order of their keys.
+    /// A step that goes through rows in the order of their keys, each chunk under a name.
     private func step(
-        through rows: Rows,
-        _ work: @escaping @Sendable (StoredKey, _ rows: Int, Database) throws -> Void
-    ) -> (rows: Rows?, work: Work) {
-        let chunk: Work = { start, count, db in
-            try work(start, count, db)
-            return try key(after: start, count, in: rows, db)
+        through rows: RowsInKeyOrder, as name: String,
+        _ work: @escaping @Sendable (RowsInKeyOrder.Chunk, Database) throws -> Void
+    ) -> (rows: RowsInKeyOrder?, work: Work) {
+        let step: Work = { start, count, db in
+            try work(rows.chunk(from: start, count, as: name), db)
+            return try rows.key(after: start, count, db)
         }
-        return (rows, chunk)
-    }
-
-    /// A chunk of rows from a key on, as a source to select from.
-    ///
-    /// A limit and not an upper bound: SQLite seeks by one bound on the whole key only.
-    private func chunk(
-        of rows: Rows, _ start: StoredKey, _ count: Int, as name: String
-    ) -> (sql: String, arguments: StatementArguments) {
-        let sql = """
-            (SELECT * FROM \(rows.table)
-            WHERE \(rows.condition) AND (bundle_id, environment, original_transaction_id)
-                >= \(start.marks)
-            ORDER BY bundle_id, environment, original_transaction_id
-            LIMIT ?) AS \(name)
-            """
-        return (sql, start.arguments + [count])
-    }
-
-    /// Where the next chunk begins.
-    private func key(
-        after start: StoredKey, _ count: Int, in rows: Rows, _ db: Database
-    ) throws -> StoredKey? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT original_transaction_id, environment, bundle_id FROM \(rows.table)
-                WHERE \(rows.condition)
-                    AND (bundle_id, environment, original_transaction_id) >= \(start.marks)
-                ORDER BY bundle_id, environment, original_transaction_id
-                LIMIT 1 OFFSET ?
-                """)
-        let next = try Row.fetchCursor(statement, arguments: start.arguments + [count])
-        return try next.next().map(StoredKey.init)
+        return (rows, step)
     }
 
     /// Rows checked undecided, and accounts that Apple did not find, as the report lists them; and
     /// rows in flight, of which it has the number only.
-    private func listUndecided(_ start: StoredKey, _ count: Int, _ db: Database) throws {
-        let (rows, arguments) = chunk(of: ofPass("trueup_pass_rows"), start, count, as: "p")
+    private func listUndecided(_ chunk: RowsInKeyOrder.Chunk, _ db: Database) throws {
+        let (rows, arguments) = chunk
         try db.executeCached(
             """
             INSERT OR REPLACE INTO trueup_run_undecided
@@ -183,10 +139,10 @@ extension RunConclusionWriter {
 
     /// Rows not reached before the run ended; the next run of the checkpoint asks about them.
     private func listUnreached(
-        _ start: StoredKey, _ count: Int, _ through: Rows, _ db: Database
+        _ chunk: RowsInKeyOrder.Chunk, of table: String, _ db: Database
     ) throws {
-        let isTable = through.table == "subscriptions"
-        let (rows, arguments) = chunk(of: through, start, count, as: isTable ? "s" : "q")
+        let isTable = table == "subscriptions"
+        let (rows, arguments) = chunk
         let reason = reasonOfUnreached
         let join = "CROSS JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "q"))"
         try db.executeCached(
@@ -196,7 +152,7 @@ extension RunConclusionWriter {
                 \(reason.sql)
             FROM \(rows) \(isTable ? "" : join)
             WHERE NOT \(PassStaging.isSettled) AND NOT \(PassStaging.isOfRound)
-                \(through.table == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
+                \(table == "trueup_agenda" ? "AND \(QuestionQueue.isForThisRun("q"))" : "")
                 AND \(OpenFindings.isOfAnApp(of: "s"))
             """,
             [run.sequence] + reason.arguments + arguments + [
@@ -206,8 +162,8 @@ extension RunConclusionWriter {
 
     /// Stores where the next history reading begins, unless something that this one showed is still
     /// unwritten or undecided: otherwise the next run would miss it.
-    private func promoteRevisions(_ start: StoredKey, _ count: Int, _ db: Database) throws {
-        let (rows, arguments) = chunk(of: ofPass("trueup_pass_revisions"), start, count, as: "r")
+    private func promoteRevisions(_ chunk: RowsInKeyOrder.Chunk, _ db: Database) throws {
+        let (rows, arguments) = chunk
         try db.executeCached(
             """
             INSERT OR REPLACE INTO trueup_history_revisions
@@ -234,6 +190,44 @@ extension RunConclusionWriter {
             try PeriodsDigest.update(
                 of: SubscriptionKey(row, at: 0), afterWritesOfPass: run.passID, db)
         }
+    }
+}
+
+/// Rows of a table in the order of their keys, to go through in chunks.
+struct RowsInKeyOrder: Sendable {
+    /// A source to select from.
+    typealias Chunk = (sql: String, arguments: StatementArguments)
+
+    let table: String
+    /// SQL that is true for all of them.
+    ///
+    /// In the table's primary key it stands before the key of the rows: otherwise each chunk would
+    /// read all of them.
+    var condition = "true"
+
+    private static let key = "bundle_id, environment, original_transaction_id"
+
+    /// A chunk of rows from a key on.
+    ///
+    /// A limit and not an upper bound: SQLite seeks by one bound on the whole key only.
+    func chunk(from start: StoredKey, _ count: Int, as name: String) -> Chunk {
+        let sql = """
+            (SELECT * FROM \(table) WHERE \(condition) AND (\(Self.key)) >= \(start.marks)
+            ORDER BY \(Self.key) LIMIT ?) AS \(name)
+            """
+        return (sql, start.arguments + [count])
+    }
+
+    /// Where the next chunk begins.
+    func key(after start: StoredKey, _ count: Int, _ db: Database) throws -> StoredKey? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT original_transaction_id, environment, bundle_id FROM \(table)
+                WHERE \(condition) AND (\(Self.key)) >= \(start.marks)
+                ORDER BY \(Self.key) LIMIT 1 OFFSET ?
+                """)
+        let next = try Row.fetchCursor(statement, arguments: start.arguments + [count])
+        return try next.next().map(StoredKey.init)
     }
 }
 

@@ -266,12 +266,9 @@ extension SQLiteStore {
             var oldest: Int64?
             for app in Set(apps) {
                 let arguments: StatementArguments = [app.bundleID, app.environment.rawValue]
-                let count = try Int.fetchOne(
-                    db,
-                    sql: """
-                        SELECT count(*) FROM trueup_agenda WHERE bundle_id = ? AND environment = ?
-                        """, arguments: arguments)
-                pending &+= count ?? 0
+                pending &+= try db.count(
+                    "SELECT count(*) FROM trueup_agenda WHERE bundle_id = ? AND environment = ?",
+                    arguments)
                 let check = try Int64.fetchOne(
                     db,
                     sql: """

@@ -72,10 +72,9 @@ struct RunSummaryReader {
 
     static func totals(of sequence: Int64, _ db: Database) throws -> RunTotals {
         var totals = RunTotals()
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT rows, verdict, reason FROM trueup_run_totals WHERE run_seq = ?",
-            arguments: [sequence])
-        while let row = try rows.next() {
+        try db.forEachRow(
+            "SELECT rows, verdict, reason FROM trueup_run_totals WHERE run_seq = ?", [sequence]
+        ) { row in
             try totals.add(
                 row.number(at: 0) ?? 0, code: row.integer(at: 1) ?? 0,
                 reason: row.requiredText(at: 2))
@@ -199,9 +198,8 @@ struct RunSummaryReader {
             guard let fate = CorrectionFate(rawValue: row.requiredText(at: 0)) else { return }
             counts[fate] = row.number(at: 1)
         }
-        let reported = try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM \(ReportedEntries.source) WHERE run_id = ?",
-            arguments: [runID])
+        let reported = try db.count(
+            "SELECT count(*) FROM \(ReportedEntries.source) WHERE run_id = ?", [runID])
         counts[.applied] = reported == 0 ? nil : reported
         return counts
     }

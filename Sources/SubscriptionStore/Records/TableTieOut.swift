@@ -119,18 +119,15 @@ extension JudgedPurchase {
 extension PlanCount {
     /// Counts the one-time purchases, and those that the plan changes.
     func countPurchases(in plan: inout PlanTotals) throws {
-        let changes = try Int.fetchOne(
-            db,
-            sql: """
-                SELECT count(*) FROM (
-                    SELECT DISTINCT bundle_id, environment, original_transaction_id
-                    FROM trueup_pass_corrections
-                    WHERE pass_id = ? AND superseded_by IS NULL
-                        AND fate IN ('planned', 'applied')
-                        AND target IN ('purchase', 'update_purchase', 'delete_purchase'))
-                """,
-            arguments: [passID])
-        plan.purchaseChanges = changes ?? 0
+        plan.purchaseChanges = try db.count(
+            """
+            SELECT count(*) FROM (
+                SELECT DISTINCT bundle_id, environment, original_transaction_id
+                FROM trueup_pass_corrections
+                WHERE pass_id = ? AND superseded_by IS NULL
+                    AND fate IN ('planned', 'applied')
+                    AND target IN ('purchase', 'update_purchase', 'delete_purchase'))
+            """, [passID])
         guard plan.purchaseChanges > 0 else { return }
         let narrowing = try String.fetchOne(
             db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?", arguments: [passID])

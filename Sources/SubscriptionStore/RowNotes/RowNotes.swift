@@ -81,16 +81,11 @@ extension SQLiteStore {
                     """,
                 arguments: [run.job, run.runID])
             guard let last else { return [] }
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT 1 FROM trueup_run_undecided WHERE run_seq = ? AND bundle_id = ?
-                        AND environment = ? AND original_transaction_id = ?
-                        AND reason = '\(UndecidedReason.unavailable.rawValue)'
-                    """)
-            return try Set(
-                keys.filter { key in
-                    try Int.fetchOne(statement, arguments: [last] + key.arguments) != nil
-                })
+            let hasFailed = """
+                trueup_run_undecided WHERE run_seq = ? AND \(SubscriptionKey.isKey)
+                    AND reason = '\(UndecidedReason.unavailable.rawValue)'
+                """
+            return try Set(keys.filter { try db.holds(hasFailed, [last] + $0.arguments) })
         }
     }
 }
@@ -434,28 +429,20 @@ struct GoneRows: Sendable {
     func piece(
         of notes: Notes, from start: StoredKey, _ db: Database
     ) throws -> (gone: [StoredKey], next: StoredKey?) {
-        let key = "original_transaction_id, environment, bundle_id"
-        let order = "bundle_id, environment, original_transaction_id"
-        let isFromStart = "(\(order)) >= \(start.marks)"
+        let rows = RowsInKeyOrder(table: notes.table)
+        let chunk = rows.chunk(from: start, Self.rowsPerPiece, as: "n")
         let gone = try Row.fetchCursor(
             db,
             sql: """
-                SELECT \(key) FROM (SELECT \(key) FROM \(notes.table) WHERE \(isFromStart)
-                    ORDER BY \(order) LIMIT \(Self.rowsPerPiece)) AS n
+                SELECT n.original_transaction_id, n.environment, n.bundle_id FROM \(chunk.sql)
                 WHERE NOT EXISTS (SELECT 1 FROM subscriptions AS s
                         WHERE \(SubscriptionKey.agree("s", "n")))
                     AND NOT \(notes.unless)
                     AND \(OpenFindings.isOfAnApp(of: "n"))
                 """,
-            arguments: start.arguments + [TextList.encode(header.filters)])
+            arguments: chunk.arguments + [TextList.encode(header.filters)])
         let keys = try Array(gone.map(StoredKey.init))
-        let next = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(key) FROM \(notes.table) WHERE \(isFromStart)
-                ORDER BY \(order) LIMIT 1 OFFSET \(Self.rowsPerPiece)
-                """, arguments: start.arguments)
-        return (keys, try next.next().map(StoredKey.init))
+        return (keys, try rows.key(after: start, Self.rowsPerPiece, db))
     }
 
     /// Deletes notes about rows that are still not in the table.
@@ -492,10 +479,7 @@ extension SQLiteStore {
                     try rows.piece(of: notes, from: start, db)
                 }
                 position = piece.next
-                var left = piece.gone[...]
-                while !left.isEmpty {
-                    let chunk = left.prefix(StoreLimits.scatteredRowsPerChunk)
-                    left = left.dropFirst(chunk.count)
+                for chunk in piece.gone.chunked(by: StoreLimits.scatteredRowsPerChunk) {
                     try await write(doing) { db in try rows.forget(chunk, in: notes, db) }
                 }
             }
