@@ -37,15 +37,13 @@ package struct RunLock: ~Copyable {
         waitMilliseconds: Int
     ) throws(RunLockError) -> RunLock {
         let lockPath = lockFile(ofDatabaseAt: path, purpose: purpose)
-        let descriptor = LockFile.open(lockPath, creating: true)
-        guard descriptor >= 0 else {
+        guard let file = LockFile(lockPath, creating: true) else {
             let reason = LockFile.reasonOfFailure()
             if let missing = DatabaseFile(path: path).missingFolder { throw .noFolder(missing) }
             throw .cannotLock(
                 "The lock file \(lockPath) cannot be opened: \(reason). Nothing was changed. "
                     + "Check the rights on its folder and the free space.")
         }
-        let file = LockFile(owning: descriptor)
         var patience = max(waitMilliseconds, StoreLimits.lockPatienceMilliseconds)
         while true {
             switch file.attempt(exclusive: true) {
@@ -100,10 +98,9 @@ extension SQLiteStore {
     package static func lockHolder(
         ofDatabaseAt path: String
     ) -> (holder: String, since: Timestamp?)? {
-        let descriptor = LockFile.open(RunLock.lockFile(ofDatabaseAt: path), creating: false)
-        guard descriptor >= 0 else { return nil }
-        let file = LockFile(owning: descriptor)
-        guard case .heldByAnother = file.attempt(exclusive: false) else { return nil }
+        guard let file = LockFile(RunLock.lockFile(ofDatabaseAt: path), creating: false),
+            case .heldByAnother = file.attempt(exclusive: false)
+        else { return nil }
         return file.readNote()
     }
 }
@@ -124,25 +121,21 @@ struct LockFile: ~Copyable {
     /// Only for the job's user: a user who can open a lock file can hold the lock.
     private static let mode: mode_t = 0o600
 
-    /// Opens the file; a negative number where that fails, for `reasonOfFailure`.
+    /// Opens the file; it is closed, and the lock freed, with this value.
+    ///
+    /// `nil` where that fails, for `reasonOfFailure`.
     ///
     /// A file that an earlier version left readable is restricted. That may fail for a file that
     /// belongs to another user, who then decides its mode.
-    static func open(_ path: String, creating: Bool) -> Int32 {
+    init?(_ path: String, creating: Bool) {
         let flags = creating ? O_RDWR | O_CREAT | O_CLOEXEC : O_RDONLY | O_CLOEXEC
-        let descriptor = unsafe Glibc.open(path, flags, mode)
-        var status = stat()
-        if descriptor >= 0, creating, unsafe fstat(descriptor, &status) == 0,
-            status.st_mode & 0o777 != mode
-        {
-            _ = fchmod(descriptor, mode)
-        }
-        return descriptor
-    }
-
-    /// Takes the descriptor over; it is closed, and the lock freed, with this value.
-    init(owning descriptor: Int32) {
+        let descriptor = unsafe Glibc.open(path, flags, Self.mode)
+        guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
+        var status = stat()
+        if creating, unsafe fstat(descriptor, &status) == 0, status.st_mode & 0o777 != Self.mode {
+            _ = fchmod(descriptor, Self.mode)
+        }
     }
 
     deinit {
@@ -216,42 +209,30 @@ package struct ForeignLock: Hashable, Sendable {
         guard file >= 0 else { return nil }
         defer { close(file) }
         for bytes in readLocks {
-            guard let lock = holder(of: bytes, against: F_RDLCK, in: file) else { continue }
-            return ForeignLock(
-                lock, excludesReaders: true, patience: StoreLimits.patienceOfReaders)
+            let lock = ForeignLock(
+                on: bytes, against: F_RDLCK, in: file, excludesReaders: true,
+                patience: StoreLimits.patienceOfReaders)
+            if let lock { return lock }
         }
         var version: UInt8 = 0
         let isRead = unsafe pread(file, &version, 1, off_t(writeVersionByte)) == 1
         guard isRead, version == 2 else {
             // A run turns WAL mode on first, and no other process may read meanwhile.
-            return holder(of: fileLocks, against: F_WRLCK, in: file)
-                .map {
-                    ForeignLock(
-                        $0, excludesReaders: false, patience: StoreLimits.patienceOfReaders)
-                }
+            return ForeignLock(
+                on: fileLocks, against: F_WRLCK, in: file, patience: StoreLimits.patienceOfReaders)
         }
         let log = unsafe open(path + "-shm", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard log >= 0 else { return nil }
         defer { close(log) }
-        return holder(of: logWriteLock, against: F_WRLCK, in: log)
-            .map {
-                ForeignLock($0, excludesReaders: false, patience: StoreLimits.patienceOfWriters)
-            }
+        return ForeignLock(
+            on: logWriteLock, against: F_WRLCK, in: log, patience: StoreLimits.patienceOfWriters)
     }
 
-    private init(_ process: Int32, excludesReaders: Bool, patience: Duration) {
-        self.process = process > 0 ? process : nil
-        self.excludesReaders = excludesReaders
-        self.patience = patience
-        guard process > 0, let name = FileManager.default.contents(atPath: "/proc/\(process)/comm")
-        else { return }
-        program = String(decoding: name.prefix { $0 != 0x0A }, as: UTF8.self)
-    }
-
-    /// The process that has a lock which would keep trueup's away; `nil` for none.
-    private static func holder(
-        of bytes: (start: Int, length: Int), against kind: Int32, in descriptor: Int32
-    ) -> Int32? {
+    /// The lock of a process which would keep trueup's away; `nil` for none.
+    private init?(
+        on bytes: (start: Int, length: Int), against kind: Int32, in descriptor: Int32,
+        excludesReaders: Bool = false, patience: Duration
+    ) {
         var lock = Glibc.flock()
         lock.l_type = Int16(kind)
         lock.l_whence = Int16(SEEK_SET)
@@ -260,7 +241,14 @@ package struct ForeignLock: Hashable, Sendable {
         guard unsafe fcntl(descriptor, F_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else {
             return nil
         }
-        return lock.l_pid
+        self.excludesReaders = excludesReaders
+        self.patience = patience
+        guard lock.l_pid > 0 else { return }
+        process = lock.l_pid
+        guard let name = FileManager.default.contents(atPath: "/proc/\(lock.l_pid)/comm") else {
+            return
+        }
+        program = String(decoding: name.prefix { $0 != 0x0A }, as: UTF8.self)
     }
 }
 
