@@ -72,7 +72,7 @@ package func findings(
 ) -> [Finding] {
     let item = NotificationCase(
         notification: notification, inbox: inbox, inboxIsKept: inboxIsKept, app: app)
-    return AllRules.notification.compactMap { $0.finding(about: item) } + item.unknownValues
+    return AllRules.notification.compactMap { $0.find(item) } + item.unknownValues
 }
 
 extension CaseContext {
@@ -98,13 +98,13 @@ extension CaseContext {
         if let answer {
             let isOpen =
                 !answer.isEmpty && rejection(of: asked.row) == nil
-                && MigratedRule.successor(of: asked.row, in: self) == nil
+                && successor(of: asked.row) == nil
             return isOpen && item.transactionInfo == nil ? .transactionInfo : nil
         }
         guard refusal == .transactionNotFound else { return nil }
         if item.elsewhere == nil, let other = otherEnvironment { return .statuses(in: other) }
         guard statementElsewhere == nil, item.transactionInfo == nil,
-            NotFoundRule.wouldConfirm(asked, policy: policy)
+            policy.wouldConfirmAbsence(of: asked)
         else { return nil }
         return .transactionInfo
     }

@@ -108,12 +108,12 @@ package struct KeptColumns: Hashable, Sendable {
 
 /// Returns why a row is excluded without asking Apple; `nil` when Apple is to be asked.
 ///
-/// Apple knows nothing of a member of a group that the developer manages (`SeatMemberRule`).
+/// Apple knows nothing of a member of a group that the developer manages (`AllRules.seatMember`).
 /// A row that was signed a moment ago is in flight: its writer may not have finished, and Apple's
 /// answers lag. A date in the future does not count (`settle` in jobs/nightly.yaml), nor does one
 /// from before the tables were restored.
 package func exclusion(of row: LocalSubscription, policy: Policy) -> ExclusionReason? {
-    if SeatMemberRule.marks(row) { return .seatMember }
+    if row.isSeatMember { return .seatMember }
     guard let signed = row.signedDate, signed <= policy.now,
         policy.now.milliseconds(since: signed) < policy.settleMilliseconds,
         policy.restoredAt.map({ signed > $0 }) ?? true

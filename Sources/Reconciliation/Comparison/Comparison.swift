@@ -308,6 +308,13 @@ struct Difference: Hashable, Sendable {
     /// The rule and the kind that it found; `nil` where no correction follows.
     var appliedRule: AppliedRule? { rule.map { AppliedRule(kind: kind, rule: $0) } }
 
+    /// Returns the difference with the rule that found it.
+    func found(by rule: RuleVersion) -> Difference {
+        var named = self
+        named.rule = rule
+        return named
+    }
+
     /// Every column that a correction of this finding touches.
     var columns: Set<SubscriptionField> { companions.union(column.map { [$0] } ?? []) }
 

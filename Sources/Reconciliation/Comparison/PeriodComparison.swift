@@ -167,7 +167,7 @@ struct PeriodFill: Hashable, Sendable {
             appleSignedDate: transaction.signedDate,
             reason: "Fills in what was not known yet of a period: "
                 + named.joined(separator: ", ") + ".",
-            rules: [ColumnFill.applied])
+            rules: [.columnFill])
     }
 }
 
@@ -326,8 +326,8 @@ extension StatedPeriod {
                 ? "First fill of the subscription's periods."
                 : "Adds a period from Apple's history: transaction_missing.",
             rules: kinds.isEmpty
-                ? [FirstFill.applied]
-                : kinds.map { AppliedRule(kind: $0, rule: TransactionMissingRule.identity) })
+                ? [.firstFill]
+                : kinds.map { AppliedRule(kind: $0, rule: AllRules.transactionMissing.identity) })
     }
 }
 

@@ -136,7 +136,7 @@ extension CaseContext {
             if answer.subscriptions.count > 1 || item.asked?.neighbours.isEmpty != true {
                 let reading = CustomerReading(self, answer: answer)
                 for rule in AllRules.customer {
-                    for difference in rule.differences(in: reading).found(by: rule) {
+                    for difference in rule.differences(in: reading) {
                         attach(difference, to: &drafts)
                     }
                 }
@@ -242,10 +242,9 @@ extension CaseContext {
             drafts[index].absence = .present
             drafts[index].statedAt = stated.signedDate
             drafts[index].lacksStatement = doubt != nil
-            drafts[index].lacksPeriod = doubt?.reason == .periodNotShown
+            drafts[index].lacksPeriod = doubt?.verdict == .undecided(.periodNotShown)
             drafts[index].add(doubt?.differences ?? [])
-            drafts[index].add(
-                AllRules.unknown.differences(UnknownValueRule.unknowns(in: stated), row: row))
+            drafts[index].add(AllRules.unknownValues(stated.unknownValues, row: row))
             guard doubt == nil, !doubtsCustomer, reading.knowsCustomer else { continue }
             drafts[index].veto = reading.veto(onInsertOf: stated)
             guard drafts[index].veto == nil else { continue }
@@ -267,7 +266,7 @@ extension CaseContext {
             let key = SubscriptionKey(app: item.app, originalTransactionID: id)
             let finding = Finding(
                 kind: .verificationFailed, severity: .critical, row: LocalSubscription(key: key))
-            let difference = VerificationFailedRule.difference(finding, rejected)
+            let difference = rejected.difference(finding)
             drafts.append(OutcomeDraft(key: key, differences: [difference]))
         }
         guard let rejected = answer.unattributed.first(where: \.isInvalid),
@@ -279,7 +278,7 @@ extension CaseContext {
             kind: .verificationFailed, severity: .critical, bundleID: item.app.bundleID,
             environment: item.app.environment.rawValue)
         finding.field = item.askedID
-        drafts[index].add([VerificationFailedRule.difference(finding, rejected)])
+        drafts[index].add([rejected.difference(finding)])
     }
 
     /// Reports an answer that did not pass verification when no stored row was checked.
@@ -288,7 +287,7 @@ extension CaseContext {
         let key = SubscriptionKey(app: item.app, originalTransactionID: item.askedID)
         let scoped = ScopedRow(row: LocalSubscription(key: key))
         guard !drafts.contains(where: { $0.key == key }),
-            let conclusion = VerificationFailedRule().conclusion(about: scoped, in: self)
+            let conclusion = AllRules.verificationFailed.find((scoped, self))
         else { return }
         drafts.append(OutcomeDraft(key: key, differences: conclusion.differences))
     }
@@ -304,9 +303,7 @@ extension CaseContext {
         }
         var draft = OutcomeDraft(key: row.key)
         draft.row = row
-        let conclusions = AllRules.standing.lazy.compactMap {
-            $0.conclusion(about: scoped, in: self)
-        }
+        let conclusions = AllRules.standing.lazy.compactMap { $0.find((scoped, self)) }
         if let conclusion = conclusions.first {
             draft.verdict = conclusion.verdict
             draft.differences = conclusion.differences
@@ -325,12 +322,12 @@ extension CaseContext {
             draft.verdict = verdictWithoutStatement(of: row)
         }
         if case .excluded = draft.verdict { return draft }
-        draft.add(AllRules.local.differences(in: scoped))
+        draft.add(AllRules.duplicateLocal.find(scoped))
         let unknowns = isAsked(row) ? unknownsAroundStatements : []
         if !unknowns.isEmpty {
             let reported = Set(draft.differences.map(\.finding.field))
             let more = unknowns.filter { !reported.contains($0.field) }
-            draft.add(AllRules.unknown.differences(more.map { ($0, nil) }, row: row))
+            draft.add(AllRules.unknownValues(more.map { ($0, nil) }, row: row))
         }
         return draft
     }
@@ -359,18 +356,16 @@ extension CaseContext {
     }
 
     /// The first doubt whether Apple's statement can be compared with the row.
-    private func doubt(in comparison: Comparison) -> Doubt? {
-        AllRules.doubts.lazy.compactMap { [policy] in
-            $0.doubt(in: comparison, policy: policy)
-        }.first
+    private func doubt(in comparison: Comparison) -> Conclusion? {
+        AllRules.doubts.lazy.compactMap { [policy] in $0.find((comparison, policy)) }.first
     }
 
     private func compare(_ comparison: Comparison, into draft: inout OutcomeDraft) {
         draft.absence = .present
         draft.statedAt = comparison.stated.signedDate
         if let doubt = doubt(in: comparison) {
-            draft.verdict = .undecided(doubt.reason)
-            draft.lacksPeriod = doubt.reason == .periodNotShown
+            draft.verdict = doubt.verdict
+            draft.lacksPeriod = doubt.verdict == .undecided(.periodNotShown)
             draft.differences = doubt.differences
             return
         }
@@ -379,18 +374,17 @@ extension CaseContext {
         if !comparison.scoped.aliasRows.isEmpty || isTrueOriginal(comparison.row) {
             draft.veto = VetoCause.aliasRow
         }
-        draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison).found(by: $0) })
-        draft.add(AllRules.beside.flatMap { $0.differences(in: comparison).found(by: $0) })
+        draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison) })
+        draft.add(AllRules.beside.flatMap { $0.differences(in: comparison) })
         if !comparison.isFirstFill {
             if !comparison.statusReadsAlike {
                 draft.add(
-                    AllRules.status.lazy.compactMap { rule in
-                        rule.difference(in: comparison).map { [$0].found(by: rule) }
-                    }.first ?? [])
+                    AllRules.status.lazy.compactMap { $0.difference(in: comparison) }.first
+                        .map { [$0] } ?? [])
             }
-            draft.add(AllRules.row.flatMap { $0.differences(in: comparison).found(by: $0) })
+            draft.add(AllRules.row.flatMap { $0.differences(in: comparison) })
         }
-        var unknowns = UnknownValueRule.unknowns(in: comparison.stated)
+        var unknowns = comparison.stated.unknownValues
         if policy.kept.hasPeriods,
             !comparison.scoped.periods.isEmpty || comparison.scoped.needsWholeHistory
                 || history != nil
@@ -399,19 +393,19 @@ extension CaseContext {
                 scoped: comparison.scoped, current: comparison.stated.transaction,
                 history: history, now: policy.now)
             draft.periods = periods
-            draft.add(AllRules.period.flatMap { $0.differences(in: periods).found(by: $0) })
+            draft.add(AllRules.period.flatMap { $0.differences(in: periods) })
             unknowns += periods.stated.flatMap { period in
                 period.transaction.unknowns.map { ($0, period.transaction.evidence) }
             }
         }
         if !unknowns.isEmpty {
-            draft.add(AllRules.unknown.differences(unknowns, row: comparison.row))
+            draft.add(AllRules.unknownValues(unknowns, row: comparison.row))
         }
     }
 
     /// Whether the asked id is the id of a later transaction of the row's subscription.
     private func isTrueOriginal(_ row: LocalSubscription) -> Bool {
-        InvalidIDRule.trueOriginal(in: self)?.originalTransactionID
+        trueOriginal?.originalTransactionID
             == row.key.originalTransactionID && belongsToApp(row)
     }
 

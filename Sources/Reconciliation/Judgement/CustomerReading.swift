@@ -256,7 +256,7 @@ struct CustomerReading: Sendable {
     /// Whether one of our rows has another account token than Apple's statement about it.
     var holdsForeignRow: Bool {
         subscriptions.contains { stated in
-            isHeld(stated) && !IdentityRule().differences(in: comparison(of: stated)).isEmpty
+            isHeld(stated) && !AllRules.identity.find(comparison(of: stated)).isEmpty
         }
     }
 }

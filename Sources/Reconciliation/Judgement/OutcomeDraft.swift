@@ -42,9 +42,7 @@ struct OutcomeDraft: Sendable {
         key = purchase.purchase
         self.purchase = purchase
         statedAt = purchase.signed.signedDate
-        differences = AllRules.purchase.flatMap { rule in
-            [rule.difference(in: purchase)].compactMap(\.self).found(by: rule)
-        }
+        differences = AllRules.purchase.compactMap { $0.difference(in: purchase) }
         veto = purchase.veto
     }
 
@@ -52,7 +50,7 @@ struct OutcomeDraft: Sendable {
     init(ofUnknown purchase: LocalTransaction) {
         key = purchase.subscription
         unknownPurchase = purchase.key
-        differences = AllRules.unknownPurchase.differences(about: purchase)
+        differences = AllRules.purchaseUnknown.differences(in: purchase)
     }
 
     /// Adds findings; they make a match a discrepancy.
@@ -164,7 +162,7 @@ final class MissingRow: Sendable {
             evidence: stated.transaction.evidence.digest,
             evidenceRenewal: stated.renewal.evidence.digest, appleSignedDate: stated.signedDate,
             reason: "Adds a subscription of the customer that Apple lists: missing_locally.",
-            rules: [AppliedRule(kind: .missingLocally, rule: MissingLocallyRule.identity)])
+            rules: [AppliedRule(kind: .missingLocally, rule: AllRules.missingLocally.identity)])
     }
 }
 
@@ -424,7 +422,7 @@ extension OutcomeDraft {
             appleSignedDate: comparison.stated.signedDate,
             reason: reason(of: comparison, kinds, Set(changes.keys)),
             rules: kinds.isEmpty
-                ? [comparison.isFirstFill ? FirstFill.applied : ColumnFill.applied]
+                ? [comparison.isFirstFill ? .firstFill : .columnFill]
                 : correctable.compactMap(\.appliedRule).inContractOrder)
         if planned.endsAccess { planned.continuedBy = continuedBy }
         return planned

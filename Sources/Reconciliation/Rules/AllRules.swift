@@ -1,71 +1,50 @@
 import Subscriptions
 
-/// Every rule, by what it reads; a new rule is a file, a test file and its line here.
+/// Every rule, by what it reads; a new rule is a file, a test file and its place here.
 ///
+/// `duplicateLocal`, `seatMember`, `purchaseUnknown` and `unknownValues` each stand alone.
 /// The order matters in `standing`, `doubts` and `status`, where the first rule that fits decides.
 enum AllRules {
     /// The row's id, app and environment, before anything is compared.
-    static let standing: [any StandingRule] = [
-        UnreadableValueRule(), WrongAppRule(), WrongEnvironmentRule(), VerificationFailedRule(),
-        MigratedRule(), InvalidIDRule(), AccountNotFoundRule(), NotFoundRule(),
+    static let standing: [StandingRule] = [
+        unreadableValue, wrongApp, wrongEnvironment, verificationFailed, migrated, invalidID,
+        accountNotFound, notFound,
     ]
 
     /// Whether Apple's statement can be compared with the row at all.
-    static let doubts: [any DoubtRule] = [
-        NewerLocallyRule(), UnknownStatusRule(), PeriodNotShownRule(), ContradictionRule(),
-    ]
+    static let doubts: [DoubtRule] = [newerLocally, unknownStatus, periodNotShown, contradiction]
 
     /// The status kinds as docs/findings.md has them, from `refund_reversal_missed` to `status`.
-    static let status: [any StatusRule] = [
-        RefundReversalMissedRule(), GraceMissedRule(), RevocationMissedRule(), AccessMissingRule(),
-        AccessUnpaidRule(), OtherStatusRule(),
+    static let status: [StatusRule] = [
+        refundReversalMissed, graceMissed, revocationMissed, accessMissing, accessUnpaid,
+        otherStatus,
     ]
 
     /// One row compared with Apple's statement.
-    static let row: [any RowRule] = [
-        GraceMissedRule(), ExpiryRule(), ProductRule(), RenewalPreferenceRule(),
-        RevocationDateRule(), LatestTransactionRule(), OwnershipRule(), SeatsRule(),
+    static let row: [RowRule] = [
+        graceDate, expiry, product, renewalPreference, revocationDate, latestTransaction,
+        ownership, seats,
     ]
 
     /// Rules that also apply to rows without a status; their findings forbid every write to the
     /// row.
-    static let blocking: [any RowRule] = [IdentityRule()]
+    static let blocking: [RowRule] = [identity]
 
     /// Rules that also apply to rows without a status: what only the company knows, a
     /// `signed_date` that is impossible, and a product that the catalogue lacks.
-    static let beside: [any RowRule] = [
-        PaidElsewhereRule(), UnreadableValueRule(), UnknownProductRule(),
-    ]
+    static let beside: [RowRule] = [paidElsewhere, datedAhead, unknownProduct]
 
     /// The stored periods of one row.
-    static let period: [any PeriodRule] = [
-        PriceRule(), TransactionMissingRule(), TransactionUnknownRule(),
-    ]
+    static let period: [PeriodRule] = [price, transactionMissing, transactionUnknown]
 
     /// One one-time purchase of a customer's history.
-    static let purchase: [any PurchaseRule] = [PurchaseMissingRule(), PurchaseRefundMissedRule()]
-
-    /// A stored one-time purchase that Apple does not find.
-    static let unknownPurchase = PurchaseUnknownRule()
+    static let purchase: [PurchaseRule] = [purchaseMissing, purchaseRefundMissed]
 
     /// All subscriptions of one customer together.
-    static let customer: [any CustomerRule] = [
-        MissingLocallyRule(), OverlappingSubscriptionsRule(), ResurrectedRule(),
-    ]
-
-    /// Our rows compared with each other, without Apple.
-    static let local = DuplicateLocalRule()
-
-    /// Rows about which Apple is not asked.
-    static let excluded = SeatMemberRule()
-
-    /// Fields and values that this version does not know.
-    static let unknown = UnknownValueRule()
+    static let customer: [CustomerRule] = [missingLocally, overlappingSubscriptions, resurrected]
 
     /// One notification of Apple's history.
-    static let notification: [any NotificationRule] = [
-        NotificationMissedRule(), NotificationLostRule(),
-    ]
+    static let notification: [NotificationRule] = [notificationMissed, notificationLost]
 
     /// Kinds of findings that forbid every write to the row.
     static let forbidWriting: Set<FindingKind> = [
@@ -74,41 +53,58 @@ enum AllRules {
     ]
 }
 
-/// The common part of all rules: a name and a version, which plans state.
+/// A rule: what it finds in the subject that it reads, with the name and version that plans state.
 ///
-/// The version is 1 where a rule declares none. If you change what a rule finds, declare the next
-/// one, so that a plan which is applied a week later still says by which rule it was made. What a
-/// rule reads decides which protocol below it conforms to.
-protocol Rule: Sendable {
-    static var version: Int { get }
+/// The name is that of the rule's file. The version is 1 where a rule states none. If you change what
+/// a rule finds, state the next one, so that a plan which is applied a week later still says by which
+/// rule it was made.
+struct Rule<Subject, Result>: Sendable {
+    let identity: RuleVersion
+    let find: @Sendable (Subject) -> Result
+
+    init(
+        _ name: String, version: Int = 1, _ find: @escaping @Sendable (Subject) -> Result
+    ) {
+        identity = RuleVersion(name: name, version: version)
+        self.find = find
+    }
 }
 
-extension Rule {
-    static var version: Int { 1 }
-
-    /// The rule as plans name it: by its type, which is also its file.
-    static var identity: RuleVersion {
-        RuleVersion(name: String(describing: Self.self), version: version)
+extension Rule where Result == [Difference] {
+    /// The differences in a subject, each with the rule that found it.
+    func differences(in subject: Subject) -> [Difference] {
+        find(subject).map { $0.found(by: identity) }
     }
+}
 
-    var identity: RuleVersion { Self.identity }
+extension Rule where Result == Difference? {
+    /// The difference in a subject, with the rule that found it.
+    func difference(in subject: Subject) -> Difference? {
+        find(subject)?.found(by: identity)
+    }
 }
 
 /// Decides about a row from its id, app and environment, before any column is compared.
 ///
 /// The first rule with a conclusion ends the check of the row, and nothing is written to it.
-protocol StandingRule: Rule {
-    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion?
-}
+typealias StandingRule = Rule<(scoped: ScopedRow, context: CaseContext), Conclusion?>
 
-/// A verdict that needs no comparison of columns.
+/// Decides whether Apple's statement can be compared with a row at all.
+///
+/// The first rule with a conclusion ends the check of the row: it is undecided, and nothing is
+/// written to it.
+typealias DoubtRule = Rule<(comparison: Comparison, policy: Policy), Conclusion?>
+
+/// A verdict that needs no comparison of columns, and the findings about that.
 struct Conclusion: Hashable, Sendable {
     var verdict: Verdict
     var differences: [Difference] = []
     var absence = AbsenceObservation.nothing
 
-    static func undecided(_ reason: UndecidedReason) -> Conclusion {
-        Conclusion(verdict: .undecided(reason))
+    static func undecided(
+        _ reason: UndecidedReason, _ differences: [Difference] = []
+    ) -> Conclusion {
+        Conclusion(verdict: .undecided(reason), differences: differences)
     }
 
     static func discrepancy(
@@ -118,71 +114,34 @@ struct Conclusion: Hashable, Sendable {
     }
 }
 
-/// Decides whether Apple's statement can be compared with a row at all.
-///
-/// The first rule that cannot decide ends the check of the row: it is undecided, and nothing is
-/// written to it.
-protocol DoubtRule: Rule {
-    func doubt(in comparison: Comparison, policy: Policy) -> Doubt?
-}
-
-/// The reason why a statement decides nothing, and the findings about that.
-struct Doubt: Hashable, Sendable {
-    var reason: UndecidedReason
-    var differences: [Difference]
-}
-
 /// Compares our status with Apple's; the first rule in `AllRules.status` that fits is the only one
 /// that counts.
-protocol StatusRule: Rule {
-    func difference(in comparison: Comparison) -> Difference?
-}
+typealias StatusRule = Rule<Comparison, Difference?>
 
 /// Compares other columns of one row with Apple's statement.
-protocol RowRule: Rule {
-    func differences(in comparison: Comparison) -> [Difference]
-}
+typealias RowRule = Rule<Comparison, [Difference]>
 
 /// Compares the stored periods of one subscription with Apple's history.
-protocol PeriodRule: Rule {
-    func differences(in comparison: PeriodComparison) -> [Difference]
-}
+typealias PeriodRule = Rule<PeriodComparison, [Difference]>
 
 /// Compares a one-time purchase of Apple's history with the stored row of it.
-protocol PurchaseRule: Rule {
-    func difference(in comparison: PurchaseComparison) -> Difference?
-}
+typealias PurchaseRule = Rule<PurchaseComparison, Difference?>
 
 /// Compares all subscriptions of one customer with each other.
 ///
 /// It runs only over an answer that contains the asked id. Each finding names the row it concerns.
-protocol CustomerRule: Rule {
-    func differences(in reading: CustomerReading) -> [Difference]
-}
+typealias CustomerRule = Rule<CustomerReading, [Difference]>
 
 /// Compares one notification of Apple's history with the company's inbox.
-protocol NotificationRule: Rule {
-    func finding(about item: NotificationCase) -> Finding?
-}
+typealias NotificationRule = Rule<NotificationCase, Finding?>
 
-/// Named in plans as the rule of a first fill of a row or of its periods, which has no finding.
-enum FirstFill: Rule {
-    static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
-}
+extension AppliedRule {
+    /// Named in plans as the rule of a first fill of a row or of its periods, which has no finding.
+    static let firstFill = AppliedRule(
+        kind: nil, rule: RuleVersion(name: "FirstFill", version: 1))
 
-/// Named in plans as the rule of filling in single empty columns of a known row or period, which
-/// has no finding.
-enum ColumnFill: Rule {
-    static var applied: AppliedRule { AppliedRule(kind: nil, rule: identity) }
-}
-
-extension Sequence<Difference> {
-    /// Returns these differences, each with the rule that found it.
-    func found(by rule: any Rule) -> [Difference] {
-        map { difference in
-            var named = difference
-            named.rule = rule.identity
-            return named
-        }
-    }
+    /// Named in plans as the rule of filling in single empty columns of a known row or period,
+    /// which has no finding.
+    static let columnFill = AppliedRule(
+        kind: nil, rule: RuleVersion(name: "ColumnFill", version: 1))
 }

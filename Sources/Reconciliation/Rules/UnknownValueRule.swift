@@ -1,13 +1,14 @@
 import Subscriptions
 
-/// `unknown_value`: an enumeration value or a field that this version does not know.
-///
-/// Apple adds some with every release. They change no verdict (an unknown *status* does, by
-/// `UnknownStatusRule`) and are reported so that a person looks at them. One finding for each field
-/// of a row, with the values in `apple_value`.
-struct UnknownValueRule: Rule {
-    /// The findings about unknown values, each with the signed payload that contains it, if any.
-    func differences(
+extension AllRules {
+    /// `unknown_value`: an enumeration value or a field that this version does not know.
+    ///
+    /// Apple adds some with every release. They change no verdict (an unknown *status* does, by
+    /// `unknownStatus`) and are reported so that a person looks at them. One finding for each field
+    /// of a row, with the values in `apple_value`.
+    ///
+    /// Each unknown value comes with the signed payload that contains it, if any.
+    static func unknownValues(
         _ unknowns: [(UnknownValue, SignedPayload?)], row: LocalSubscription
     ) -> [Difference] {
         guard !unknowns.isEmpty else { return [] }
@@ -25,10 +26,12 @@ struct UnknownValueRule: Rule {
                 return Difference(finding, payload: payload)
             }
     }
+}
 
-    /// Returns the unknown values of a statement.
-    static func unknowns(in stated: StatedSubscription) -> [(UnknownValue, SignedPayload?)] {
-        stated.transaction.unknowns.map { ($0, stated.transaction.evidence) }
-            + stated.renewal.unknowns.map { ($0, stated.renewal.evidence) }
+extension StatedSubscription {
+    /// The unknown values of both payloads, each with its payload.
+    var unknownValues: [(UnknownValue, SignedPayload?)] {
+        transaction.unknowns.map { ($0, transaction.evidence) }
+            + renewal.unknowns.map { ($0, renewal.evidence) }
     }
 }

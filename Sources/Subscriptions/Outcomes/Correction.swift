@@ -108,7 +108,7 @@ package enum CorrectionFate: String, Hashable, Sendable, CaseIterable {
 
 /// The name and version of a rule at the time when a plan was made.
 package struct RuleVersion: Hashable, Sendable {
-    /// The name of its type and file, such as `ExpiryRule`.
+    /// The name of its file, such as `ExpiryRule`.
     package var name: String
     /// Raised whenever what the rule finds changes.
     package var version: Int

@@ -1,17 +1,17 @@
 import Subscriptions
 
-/// `overlapping_subscriptions`: one customer pays twice, with two entitling originals in a group.
-///
-/// Only purchased ones count, because family sharing costs nothing. Reported once for each original
-/// after the first, on the later one, with the first one's id as `apple_value`. Only the customer
-/// can end one of them: never corrected.
-///
-/// One customer may pay under two Apple Accounts, of which an answer shows one. Then the first
-/// subscription of the answer is reported, if it has the greater id, next to the row of the same
-/// `customer_id` with the smallest: of two answers only one reports the pair, in whatever order
-/// they come.
-struct OverlappingSubscriptionsRule: CustomerRule {
-    func differences(in reading: CustomerReading) -> [Difference] {
+extension AllRules {
+    /// `overlapping_subscriptions`: one customer pays twice, with two entitling originals in a group.
+    ///
+    /// Only purchased ones count, because family sharing costs nothing. Reported once for each original
+    /// after the first, on the later one, with the first one's id as `apple_value`. Only the customer
+    /// can end one of them: never corrected.
+    ///
+    /// One customer may pay under two Apple Accounts, of which an answer shows one. Then the first
+    /// subscription of the answer is reported, if it has the greater id, next to the row of the same
+    /// `customer_id` with the smallest: of two answers only one reports the pair, in whatever order
+    /// they come.
+    static let overlappingSubscriptions = CustomerRule("OverlappingSubscriptionsRule") { reading in
         let paid = reading.comparable.filter(\.isPaid)
         return Dictionary(grouping: paid, by: \.group).values.flatMap { members -> [Difference] in
             let ordered = members.sorted { $0.began(before: $1) }
@@ -21,7 +21,7 @@ struct OverlappingSubscriptionsRule: CustomerRule {
                     later, beside: first.originalTransactionID, in: reading,
                     cause: "two subscriptions in one group")
             }
-            guard let elsewhere = Self.idElsewhere(before: first, in: reading) else {
+            guard let elsewhere = idElsewhere(before: first, in: reading) else {
                 return others
             }
             let pair = difference(
@@ -39,7 +39,7 @@ struct OverlappingSubscriptionsRule: CustomerRule {
             .min { OverlapCause.isEarlier($0, than: $1) }
     }
 
-    private func difference(
+    private static func difference(
         _ later: StatedSubscription, beside first: String, in reading: CustomerReading,
         cause: String
     ) -> Difference {

@@ -1,17 +1,15 @@
 import Subscriptions
 
-/// `price`: price or currency of a period differs from what Apple signed.
-///
-/// Report-only: Apple's financial reports say what was paid out, and an upgraded transaction keeps
-/// its full price. Amounts are milliunits; `amount` is the difference. A row is compared with the
-/// transaction of its own id, or with the first purchase of its line item where Apple does not show
-/// that transaction. Apple's `price` of a purchase of seats is the average of one of them, so a row may
-/// hold that or the sum over the price tiers; where seats were added to a period, one row may hold the
-/// sum of all its purchases.
-struct PriceRule: PeriodRule {
-    static let version = 3
-
-    func differences(in comparison: PeriodComparison) -> [Difference] {
+extension AllRules {
+    /// `price`: price or currency of a period differs from what Apple signed.
+    ///
+    /// Report-only: Apple's financial reports say what was paid out, and an upgraded transaction keeps
+    /// its full price. Amounts are milliunits; `amount` is the difference. A row is compared with the
+    /// transaction of its own id, or with the first purchase of its line item where Apple does not show
+    /// that transaction. Apple's `price` of a purchase of seats is the average of one of them, so a row may
+    /// hold that or the sum over the price tiers; where seats were added to a period, one row may hold the
+    /// sum of all its purchases.
+    static let price = PeriodRule("PriceRule", version: 3) { comparison in
         comparison.priced.flatMap { period -> [Difference] in
             let locals = comparison.scoped.periods.filter(period.includes)
                 .sorted { $0.key < $1.key }
@@ -27,7 +25,7 @@ struct PriceRule: PeriodRule {
         }
     }
 
-    private func differences(
+    private static func differences(
         of local: LocalTransaction, in period: StatedPeriod, _ comparison: PeriodComparison
     ) -> [Difference] {
         let apples = comparison.ownTransaction(of: local) ?? period.transaction
@@ -36,7 +34,7 @@ struct PriceRule: PeriodRule {
         ].compactMap { $0 }
     }
 
-    private func price(
+    private static func price(
         of local: LocalTransaction, _ apples: SignedTransaction, _ comparison: PeriodComparison
     ) -> Difference? {
         guard let ours = local.price, let theirs = apples.price, ours != theirs,
@@ -51,7 +49,7 @@ struct PriceRule: PeriodRule {
         return difference
     }
 
-    private func currency(
+    private static func currency(
         of local: LocalTransaction, _ apples: SignedTransaction, _ comparison: PeriodComparison
     ) -> Difference? {
         guard let ours = local.currency, let theirs = apples.currency, ours != theirs else {
@@ -61,7 +59,7 @@ struct PriceRule: PeriodRule {
     }
 
     /// `field` names the period too: a row may have several findings of this kind.
-    private func finding(
+    private static func finding(
         _ field: TransactionField, _ local: LocalTransaction, _ apples: SignedTransaction,
         _ comparison: PeriodComparison
     ) -> Difference {

@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// `purchase_missing`: a one-time purchase that Apple signed and that the company does not store.
-///
-/// Only where purchases of the app are stored. High while the purchase is not refunded.
-struct PurchaseMissingRule: PurchaseRule {
-    func difference(in comparison: PurchaseComparison) -> Difference? {
+extension AllRules {
+    /// `purchase_missing`: a one-time purchase that Apple signed and that the company does not store.
+    ///
+    /// Only where purchases of the app are stored. High while the purchase is not refunded.
+    static let purchaseMissing = PurchaseRule("PurchaseMissingRule") { comparison in
         guard comparison.stored == nil, comparison.isComparable else { return nil }
         let signed = comparison.signed
         let isRefunded = signed.isWhollyRevoked

@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// `purchase_refund_missed`: a refund of a one-time purchase, or its reversal, is not recorded.
-///
-/// High where one side states a refund and the other none; medium where both state another one.
-struct PurchaseRefundMissedRule: PurchaseRule {
-    func difference(in comparison: PurchaseComparison) -> Difference? {
+extension AllRules {
+    /// `purchase_refund_missed`: a refund of a one-time purchase, or its reversal, is not recorded.
+    ///
+    /// High where one side states a refund and the other none; medium where both state another one.
+    static let purchaseRefundMissed = PurchaseRule("PurchaseRefundMissedRule") { comparison in
         guard let stored = comparison.stored, comparison.isComparable,
             let field = comparison.refundDifferences.first
         else { return nil }

@@ -1,12 +1,14 @@
 package import Subscriptions
 
-/// `purchase_unknown`: a stored one-time purchase of which Apple knows no transaction.
-///
-/// Two answers agree: the customer's complete history lacks the purchase, or Apple finds no history by its
-/// id; and Get Transaction Info does not find the id either. The row may be forged or from another
-/// environment: high, never corrected.
-struct PurchaseUnknownRule: Rule {
-    func differences(about purchase: LocalTransaction) -> [Difference] {
+extension AllRules {
+    /// `purchase_unknown`: a stored one-time purchase of which Apple knows no transaction.
+    ///
+    /// Two answers agree: the customer's complete history lacks the purchase, or Apple finds no history by its
+    /// id; and Get Transaction Info does not find the id either. The row may be forged or from another
+    /// environment: high, never corrected.
+    static let purchaseUnknown = Rule<LocalTransaction, [Difference]>(
+        "PurchaseUnknownRule"
+    ) { purchase in
         var finding = Finding(
             kind: .purchaseUnknown, severity: .high, bundleID: purchase.key.bundleID,
             environment: purchase.key.environment)
@@ -20,7 +22,7 @@ struct PurchaseUnknownRule: Rule {
         finding.amount = purchase.price
         finding.currency = purchase.price == nil ? nil : purchase.currency
         finding.cause = "purchase unknown to Apple"
-        return [Difference(finding, payload: nil)].found(by: self)
+        return [Difference(finding, payload: nil)]
     }
 }
 

@@ -1,13 +1,13 @@
 import Subscriptions
 
-/// `transaction_missing`: a period in Apple's history that we do not hold.
-///
-/// Only where periods of the subscription are stored. Medium; high if it entitles now. The web
-/// order line item identifies a period, because restores and further devices have transactions of
-/// their own for it. `field` is the transaction id, because a subscription may lack several
-/// periods.
-struct TransactionMissingRule: PeriodRule {
-    func differences(in comparison: PeriodComparison) -> [Difference] {
+extension AllRules {
+    /// `transaction_missing`: a period in Apple's history that we do not hold.
+    ///
+    /// Only where periods of the subscription are stored. Medium; high if it entitles now. The web
+    /// order line item identifies a period, because restores and further devices have transactions of
+    /// their own for it. `field` is the transaction id, because a subscription may lack several
+    /// periods.
+    static let transactionMissing = PeriodRule("TransactionMissingRule") { comparison in
         guard comparison.areKept else { return [] }
         return comparison.missing.map { period in
             let transaction = period.transaction

@@ -1,11 +1,11 @@
 import Subscriptions
 
-/// `transaction_unknown`: a stored period that Apple's complete history lacks.
-///
-/// Only a history that was read completely and contains this subscription proves an absence. The
-/// period may be forged or from another environment: high, never corrected.
-struct TransactionUnknownRule: PeriodRule {
-    func differences(in comparison: PeriodComparison) -> [Difference] {
+extension AllRules {
+    /// `transaction_unknown`: a stored period that Apple's complete history lacks.
+    ///
+    /// Only a history that was read completely and contains this subscription proves an absence. The
+    /// period may be forged or from another environment: high, never corrected.
+    static let transactionUnknown = PeriodRule("TransactionUnknownRule") { comparison in
         comparison.unknownToApple.map { period in
             var finding = Finding(
                 kind: .transactionUnknown, severity: .high, row: comparison.scoped.row)

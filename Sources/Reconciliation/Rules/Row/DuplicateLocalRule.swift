@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `duplicate_local`: two rows hold one original transaction or one web order line item.
-///
-/// Apple's answer does not say which of them is right, so neither is written. It needs no answer,
-/// so it is reported for every row that is examined. One finding for each of the two columns;
-/// `apple_value` is empty, `local_value` names the first of the other rows.
-struct DuplicateLocalRule: Rule {
-    func differences(in scoped: ScopedRow) -> [Difference] {
+extension AllRules {
+    /// `duplicate_local`: two rows hold one original transaction or one web order line item.
+    ///
+    /// Apple's answer does not say which of them is right, so neither is written. It needs no answer,
+    /// so it is reported for every row that is examined. One finding for each of the two columns;
+    /// `apple_value` is empty, `local_value` names the first of the other rows.
+    static let duplicateLocal = Rule<ScopedRow, [Difference]>("DuplicateLocalRule") { scoped in
         guard !scoped.duplicates.isEmpty else { return [] }
         let row = scoped.row
         let sharesOriginal = scoped.duplicates.filter {
@@ -21,7 +21,7 @@ struct DuplicateLocalRule: Rule {
         ].compactMap { $0 }
     }
 
-    private func finding(
+    private static func finding(
         _ row: LocalSubscription, _ field: SubscriptionField, others: [SubscriptionKey]
     ) -> Difference? {
         guard let other = others.min() else { return nil }

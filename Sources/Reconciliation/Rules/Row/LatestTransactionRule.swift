@@ -1,14 +1,12 @@
 import Subscriptions
 
-/// `latest_transaction`: the ids of the current period differ, and no other finding covers that.
-///
-/// Findings about another end, another product or regained access already mean another period.
-/// Another transaction of the same web order line item is not a difference where Apple's history
-/// shows it (a restore, a second device); any other id is wrong.
-struct LatestTransactionRule: RowRule {
-    static let version = 2
-
-    func differences(in comparison: Comparison) -> [Difference] {
+extension AllRules {
+    /// `latest_transaction`: the ids of the current period differ, and no other finding covers that.
+    ///
+    /// Findings about another end, another product or regained access already mean another period.
+    /// Another transaction of the same web order line item is not a difference where Apple's history
+    /// shows it (a restore, a second device); any other id is wrong.
+    static let latestTransaction = RowRule("LatestTransactionRule", version: 2) { comparison in
         guard !tellsOtherwise(comparison) else { return [] }
         let hasOtherItem = comparison.disagrees(in: .webOrderLineItemID)
         guard hasOtherItem || comparison.disagrees(in: .latestTransactionID) else { return [] }
@@ -24,8 +22,8 @@ struct LatestTransactionRule: RowRule {
         ]
     }
 
-    private func tellsOtherwise(_ comparison: Comparison) -> Bool {
+    private static func tellsOtherwise(_ comparison: Comparison) -> Bool {
         comparison.disagrees(in: .expiresDate) || comparison.disagrees(in: .productID)
-            || AccessMissingRule().difference(in: comparison) != nil
+            || accessMissing.find(comparison) != nil
     }
 }

@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `overlapping_subscriptions`: one customer pays Apple and another source for the same.
-///
-/// The row's `paid_elsewhere_until`, which the company imports, is later than Apple's statement, and that
-/// states a purchased subscription which gives access. Medium, on the row, with Apple's end of the period
-/// as `apple_value`. Only the customer or the company can end one of the two: never corrected.
-struct PaidElsewhereRule: RowRule {
-    func differences(in comparison: Comparison) -> [Difference] {
+extension AllRules {
+    /// `overlapping_subscriptions`: one customer pays Apple and another source for the same.
+    ///
+    /// The row's `paid_elsewhere_until`, which the company imports, is later than Apple's statement, and that
+    /// states a purchased subscription which gives access. Medium, on the row, with Apple's end of the period
+    /// as `apple_value`. Only the customer or the company can end one of the two: never corrected.
+    static let paidElsewhere = RowRule("PaidElsewhereRule") { comparison in
         let stated = comparison.stated
         guard let until = comparison.row.paidElsewhereUntil, until > stated.signedDate,
             stated.status.isEntitling, stated.isPurchased, !stated.transaction.isUpgraded

@@ -1,11 +1,11 @@
 import Subscriptions
 
-/// `product`: an upgrade, downgrade or crossgrade was missed.
-///
-/// The current product is the signed transaction's; what is chosen for the next period is a
-/// renewal preference. A change of product begins a new period, whose ids move with it.
-struct ProductRule: RowRule {
-    func differences(in comparison: Comparison) -> [Difference] {
+extension AllRules {
+    /// `product`: an upgrade, downgrade or crossgrade was missed.
+    ///
+    /// The current product is the signed transaction's; what is chosen for the next period is a
+    /// renewal preference. A change of product begins a new period, whose ids move with it.
+    static let product = RowRule("ProductRule") { comparison in
         guard comparison.disagrees(in: .productID) else { return [] }
         return [
             comparison.difference(

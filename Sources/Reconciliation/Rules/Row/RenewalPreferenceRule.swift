@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// `renewal_preference`: whether it renews, or as which product, differs.
-///
-/// Both come from the renewal info; one finding for each of the two columns.
-struct RenewalPreferenceRule: RowRule {
-    func differences(in comparison: Comparison) -> [Difference] {
+extension AllRules {
+    /// `renewal_preference`: whether it renews, or as which product, differs.
+    ///
+    /// Both come from the renewal info; one finding for each of the two columns.
+    static let renewalPreference = RowRule("RenewalPreferenceRule") { comparison in
         var differences: [Difference] = []
         if comparison.disagrees(in: .autoRenewStatus) {
             let isOff = comparison.stated.renewal.autoRenewStatus == 0

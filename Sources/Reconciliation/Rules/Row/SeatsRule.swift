@@ -1,16 +1,16 @@
 import Subscriptions
 
-/// `seats`: the seats that were bought for the current period, revoked ones among them, or the
-/// seats of the next period differ.
-///
-/// One finding for each of the columns. Where the status or the period differs, other findings tell
-/// so and their corrections write the seats as well. A change of the seats never changes access.
-struct SeatsRule: RowRule {
-    func differences(in comparison: Comparison) -> [Difference] {
+extension AllRules {
+    /// `seats`: the seats that were bought for the current period, revoked ones among them, or the
+    /// seats of the next period differ.
+    ///
+    /// One finding for each of the columns. Where the status or the period differs, other findings tell
+    /// so and their corrections write the seats as well. A change of the seats never changes access.
+    static let seats = RowRule("SeatsRule") { comparison in
         guard comparison.statusAgrees, !comparison.disagrees(in: .expiresDate),
             !comparison.disagrees(in: .productID)
         else { return [] }
-        return Self.causes.compactMap { field, cause in
+        return causes.compactMap { field, cause in
             guard comparison.row.value(of: field) != .null, comparison.differs(in: field) else {
                 return nil
             }

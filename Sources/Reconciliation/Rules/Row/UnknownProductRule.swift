@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `unknown_product`: Apple signs a product that the company's catalogue lacks.
-///
-/// It grants nothing until the company lists it, so the customer pays for nothing. One finding for the
-/// current product, and one for another product that the subscription renews into. The row itself is
-/// right, so the finding changes no verdict. Without a catalogue every product is known.
-struct UnknownProductRule: RowRule {
-    func differences(in comparison: Comparison) -> [Difference] {
+extension AllRules {
+    /// `unknown_product`: Apple signs a product that the company's catalogue lacks.
+    ///
+    /// It grants nothing until the company lists it, so the customer pays for nothing. One finding for the
+    /// current product, and one for another product that the subscription renews into. The row itself is
+    /// right, so the finding changes no verdict. Without a catalogue every product is known.
+    static let unknownProduct = RowRule("UnknownProductRule") { comparison in
         guard let catalogue = comparison.catalogue else { return [] }
         let stated = comparison.stated
         var fields: [SubscriptionField] = [.productID]

@@ -1,10 +1,10 @@
 import Subscriptions
 
-/// `account_not_found`: Apple does not find the account (4040001).
-///
-/// Its retryable variant (4040002) is retried and never becomes a finding. Access is not changed.
-struct AccountNotFoundRule: StandingRule {
-    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+extension AllRules {
+    /// `account_not_found`: Apple does not find the account (4040001).
+    ///
+    /// Its retryable variant (4040002) is retried and never becomes a finding. Access is not changed.
+    static let accountNotFound = StandingRule("AccountNotFoundRule") { scoped, context in
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),
             context.refusal == .accountNotFound

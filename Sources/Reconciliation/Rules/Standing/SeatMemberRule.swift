@@ -1,25 +1,25 @@
 package import Subscriptions
 
-/// `seat_member`: the row is a member's of a group whose invitations the developer manages.
-///
-/// Such members have no transactions: the company's own seat claims give them access, so Apple knows
-/// no subscription of theirs. The company marks their rows with `SEAT_MEMBER` in
-/// `in_app_ownership_type`. They are excluded: Apple is not asked, nothing is written, and what earlier
-/// runs found about them is over. Source: App Store Server API 1.23, `invitationManagement`.
-struct SeatMemberRule: Rule {
-    /// The value that the company stores in `in_app_ownership_type`.
-    static let mark = "SEAT_MEMBER"
-
-    static func marks(_ row: LocalSubscription) -> Bool { row.inAppOwnershipType == mark }
-
-    func differences(about row: LocalSubscription) -> [Difference] {
-        guard Self.marks(row) else { return [] }
+extension AllRules {
+    /// `seat_member`: the row is a member's of a group whose invitations the developer manages.
+    ///
+    /// Such members have no transactions: the company's own seat claims give them access, so Apple knows
+    /// no subscription of theirs. The company marks their rows with `SEAT_MEMBER` in
+    /// `in_app_ownership_type`. They are excluded: Apple is not asked, nothing is written, and what earlier
+    /// runs found about them is over. Source: App Store Server API 1.23, `invitationManagement`.
+    static let seatMember = Rule<LocalSubscription, [Difference]>("SeatMemberRule") { row in
+        guard row.isSeatMember else { return [] }
         var finding = Finding(kind: .seatMember, severity: .info, row: row)
         finding.field = SubscriptionField.inAppOwnershipType.rawValue
         finding.localValue = row.value(of: .inAppOwnershipType)
         finding.cause = "seat of a group that the developer manages"
         return [Difference(finding, payload: nil)]
     }
+}
+
+extension LocalSubscription {
+    /// Whether the company marks the row as a member's.
+    var isSeatMember: Bool { inAppOwnershipType == "SEAT_MEMBER" }
 }
 
 /// The outcome of a row about which Apple is not asked.
@@ -35,6 +35,6 @@ extension OutcomeDraft {
         self.init(key: row.key)
         self.row = row
         verdict = .excluded(reason)
-        add(AllRules.excluded.differences(about: row))
+        add(AllRules.seatMember.find(row))
     }
 }

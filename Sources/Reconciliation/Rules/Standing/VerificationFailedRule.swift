@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `verification_failed`: a signature, chain or cross-check failed.
-///
-/// Nothing in the payload is used, so the row is undecided. Critical: either a person tampers with
-/// the connection to Apple, or the trusted roots are set up wrongly. The rejected payload is kept
-/// for the auditor.
-struct VerificationFailedRule: StandingRule {
-    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+extension AllRules {
+    /// `verification_failed`: a signature, chain or cross-check failed.
+    ///
+    /// Nothing in the payload is used, so the row is undecided. Critical: either a person tampers with
+    /// the connection to Apple, or the trusted roots are set up wrongly. The rejected payload is kept
+    /// for the auditor.
+    static let verificationFailed = StandingRule("VerificationFailedRule") { scoped, context in
         guard let rejected = context.rejection(of: scoped.row) else { return nil }
         // The entry contains no signed payload: the answer is unreadable, not forged.
         guard !rejected.isUndecodable else { return .undecided(.undecodable) }
@@ -15,22 +15,22 @@ struct VerificationFailedRule: StandingRule {
         return Conclusion(
             verdict: .undecided(.verificationFailed),
             differences: [
-                Self.difference(
-                    Finding(
-                        kind: .verificationFailed, severity: .critical,
-                        row: scoped.row), rejected)
+                rejected.difference(
+                    Finding(kind: .verificationFailed, severity: .critical, row: scoped.row))
             ])
     }
+}
 
-    /// A finding of this kind about a rejected entry.
-    static func difference(_ finding: Finding, _ rejected: RejectedStatement) -> Difference {
+extension RejectedStatement {
+    /// A finding of this kind about the entry.
+    func difference(_ finding: Finding) -> Difference {
         var finding = finding
-        finding.cause = cause(of: rejected.failure.reason)
-        return Difference(finding, payload: rejected.payload)
+        finding.cause = cause
+        return Difference(finding, payload: payload)
     }
 
-    private static func cause(of reason: VerificationFailure.Reason) -> String {
-        switch reason {
+    private var cause: String {
+        switch failure.reason {
         case .format: "not a signed payload of the App Store's form"
         case .chainLength: "certificate chain of another length"
         case .certificate: "unreadable certificate"

@@ -1,23 +1,23 @@
 import Subscriptions
 
-/// `wrong_app`: the row, or a signed payload, names another bundle than the app asked for it.
-///
-/// The proof is Apple's answer: it contains the id for the asking app while the row names another
-/// bundle, or a payload with a valid signature names another bundle. The unsigned envelope proves
-/// nothing. Always critical: a customer has access through the purchase of another product.
-struct WrongAppRule: StandingRule {
-    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+extension AllRules {
+    /// `wrong_app`: the row, or a signed payload, names another bundle than the app asked for it.
+    ///
+    /// The proof is Apple's answer: it contains the id for the asking app while the row names another
+    /// bundle, or a payload with a valid signature names another bundle. The unsigned envelope proves
+    /// nothing. Always critical: a customer has access through the purchase of another product.
+    static let wrongApp = StandingRule("WrongAppRule") { scoped, context in
         let row = scoped.row
         let id = row.key.originalTransactionID
         if let rejected = context.signedRejection(of: row, for: .app) {
-            let difference = Self.difference(row, apple: .null, payload: rejected.payload)
+            let difference = difference(row, apple: .null, payload: rejected.payload)
             return .discrepancy(difference)
         }
         guard row.key.bundleID != context.item.app.bundleID,
             let answer = context.answer, answer.contains(id),
             let stated = answer.statement(about: id)
         else { return nil }
-        var difference = Self.difference(
+        var difference = difference(
             row, apple: .text(context.item.app.bundleID), payload: stated.transaction.evidence)
         difference.finding.appleAsOf = stated.signedDate
         return .discrepancy(difference, absence: .present)

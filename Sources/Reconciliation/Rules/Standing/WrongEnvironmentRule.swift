@@ -1,22 +1,22 @@
 import Subscriptions
 
-/// `wrong_environment`: the id belongs to the bundle's other environment.
-///
-/// The proof is Apple's answer: the other environment contains the id and the row's own does not,
-/// the asking environment contains it while the row names another one, or a payload with a valid
-/// signature names another one. Critical if it entitles there (or, where Apple's status is unknown,
-/// if our row gives access), otherwise high. Typically a tester's sandbox purchase that is stored
-/// as production.
-struct WrongEnvironmentRule: StandingRule {
-    func conclusion(about scoped: ScopedRow, in context: CaseContext) -> Conclusion? {
+extension AllRules {
+    /// `wrong_environment`: the id belongs to the bundle's other environment.
+    ///
+    /// The proof is Apple's answer: the other environment contains the id and the row's own does not,
+    /// the asking environment contains it while the row names another one, or a payload with a valid
+    /// signature names another one. Critical if it entitles there (or, where Apple's status is unknown,
+    /// if our row gives access), otherwise high. Typically a tester's sandbox purchase that is stored
+    /// as production.
+    static let wrongEnvironment = StandingRule("WrongEnvironmentRule") { scoped, context in
         let row = scoped.row
         if let rejected = context.signedRejection(of: row, for: .environment) {
             return .discrepancy(
-                Self.difference(
+                difference(
                     row, apple: .null, isEntitling: row.isEntitling, payload: rejected.payload))
         }
-        guard let (stated, environment) = Self.proof(about: row, in: context) else { return nil }
-        var difference = Self.difference(
+        guard let (stated, environment) = proof(about: row, in: context) else { return nil }
+        var difference = difference(
             row, apple: .text(environment.rawValue), isEntitling: stated.status.isEntitling,
             payload: stated.transaction.evidence)
         difference.finding.appleAsOf = stated.signedDate

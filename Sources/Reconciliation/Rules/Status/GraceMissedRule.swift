@@ -1,17 +1,15 @@
 import Subscriptions
 
-/// `grace_missed`: Apple says billing grace period (4) and the stored value says otherwise, or the
-/// status is the same and the end of the grace period is not.
-///
-/// The customer keeps access until the grace date; another status or an earlier date of trueup's
-/// locks a paying customer out, hence critical. If both are in the grace period and our date is
-/// later, the customer keeps access: medium. Apple is known to omit the date in a grace period;
-/// then there is no difference of dates. Outside of a grace period a date that Apple does not state
-/// is cleared: medium. Where the status differs, the date is set with it.
-struct GraceMissedRule: StatusRule, RowRule {
-    static let version = 2
-
-    func difference(in comparison: Comparison) -> Difference? {
+extension AllRules {
+    /// `grace_missed`: Apple says billing grace period (4) and the stored value says otherwise, or the
+    /// status is the same and the end of the grace period is not.
+    ///
+    /// The customer keeps access until the grace date; another status or an earlier date of trueup's
+    /// locks a paying customer out, hence critical. If both are in the grace period and our date is
+    /// later, the customer keeps access: medium. Apple is known to omit the date in a grace period;
+    /// then there is no difference of dates. Outside of a grace period a date that Apple does not state
+    /// is cleared: medium. Where the status differs, the date is set with it.
+    static let graceMissed = StatusRule("GraceMissedRule", version: 2) { comparison in
         guard comparison.stated.status == .billingGracePeriod,
             let ours = comparison.ourStatus, ours != .billingGracePeriod
         else { return nil }
@@ -20,7 +18,8 @@ struct GraceMissedRule: StatusRule, RowRule {
             cause: "billing grace period not recorded")
     }
 
-    func differences(in comparison: Comparison) -> [Difference] {
+    /// The part of the rule about the end of the grace period.
+    static let graceDate = RowRule("GraceMissedRule", version: 2) { comparison in
         guard comparison.statusAgrees, comparison.differs(in: .gracePeriodExpiresDate) else {
             return []
         }

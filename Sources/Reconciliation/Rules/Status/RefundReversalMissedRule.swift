@@ -1,12 +1,12 @@
 import Subscriptions
 
-/// `refund_reversal_missed`: the stored value is revoked (5), Apple says active (1) or grace period
-/// (4).
-///
-/// A refund was reversed, or the customer subscribed again: they have paid and are locked out,
-/// hence critical.
-struct RefundReversalMissedRule: StatusRule {
-    func difference(in comparison: Comparison) -> Difference? {
+extension AllRules {
+    /// `refund_reversal_missed`: the stored value is revoked (5), Apple says active (1) or grace period
+    /// (4).
+    ///
+    /// A refund was reversed, or the customer subscribed again: they have paid and are locked out,
+    /// hence critical.
+    static let refundReversalMissed = StatusRule("RefundReversalMissedRule") { comparison in
         guard comparison.ourStatus == .revoked, comparison.stated.status.isEntitling
         else { return nil }
         return comparison.statusDifference(
