@@ -180,6 +180,16 @@ final class RunProblems {
 
     func add(_ other: ProblemList) { list.append(other) }
 
+    /// Runs a check of a file; that the file cannot be read is a problem.
+    func reading(_ file: String, _ check: () throws(UnreadableFile) -> Void) {
+        do throws(UnreadableFile) { try check() } catch { add(file, error.reason) }
+    }
+
+    /// Runs a check of a file that also verifies evidence.
+    func reading(_ file: String, _ check: () async throws(UnreadableFile) -> Void) async {
+        do throws(UnreadableFile) { try await check() } catch { add(file, error.reason) }
+    }
+
     /// Whether a record names this run; `true` when the manifest cannot be read.
     func isOfRun(_ record: JSONRecord, _ member: String = "run_id") -> Bool {
         manifest.map { $0.runID.isSame(as: record.text(member)) } ?? true

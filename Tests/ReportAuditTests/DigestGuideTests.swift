@@ -25,9 +25,9 @@ import Testing
         }
         for digest in sought {
             let wanted = digest ?? Self.digest(&generator)
-            let found = try lines.line(in: guide.part(for: wanted, ofBytes: lines.bytes)) { line in
-                let key = String(decoding: line.prefix(64), as: UTF8.self)
-                return key == wanted ? .here : wanted < key ? .before : .after
+            let part = guide.part(for: wanted, ofBytes: lines.bytes)
+            let found = try lines.line(with: wanted, in: part) { line in
+                String(decoding: line.prefix(64), as: UTF8.self)
             }
             #expect((found != nil) == (digest != nil))
             #expect(found.map { String(decoding: $0.prefix(64), as: UTF8.self) } == digest)

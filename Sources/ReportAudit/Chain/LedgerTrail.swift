@@ -13,9 +13,8 @@ struct LedgerTrail {
         let numbers: ClosedRange<Int64>
 
         func entry(_ number: Int64) -> JSONRecord? {
-            let line = try? SortedLines(path).line { line in
-                guard let found = JSONRecord(line)?.integer("ledger_entry") else { return .after }
-                return number == found ? .here : number < found ? .before : .after
+            let line = try? SortedLines(path).line(with: number) {
+                JSONRecord($0)?.integer("ledger_entry")
             }
             return line.flatMap { JSONRecord($0) }
         }

@@ -376,7 +376,7 @@ struct IndexFile {
                 } else {
                     manifest.record[column]
                 }
-            return !CSVField.agrees(said, with: value)
+            return !said.agrees(with: value)
         }
     }
 
@@ -384,7 +384,7 @@ struct IndexFile {
     private static func says(_ field: String, scope: JSONValue?) -> Bool {
         guard let scope, !scope.isNull else { return field.isEmpty }
         let text = scope.elements.compactMap(\.text).joined(separator: "; ")
-        return CSVField.agrees(field, withText: text)
+        return field.agrees(withText: text)
     }
 }
 

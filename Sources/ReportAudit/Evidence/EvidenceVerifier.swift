@@ -13,6 +13,25 @@ enum EvidenceStatement {
     /// Erased on purpose, so that nothing is left to verify.
     case erased
 
+    /// The app, environment, subscription and date that the payload names; `nil` where it was erased.
+    var named: NamedSubscription? {
+        switch self {
+        case .transaction(let signed):
+            NamedSubscription(
+                bundleID: signed.bundleID, environment: signed.environment,
+                originalTransactionID: signed.originalTransactionID, signedDate: signed.signedDate)
+        case .renewal(let signed):
+            NamedSubscription(
+                environment: signed.environment,
+                originalTransactionID: signed.originalTransactionID, signedDate: signed.signedDate)
+        case .notification(let signed):
+            NamedSubscription(
+                originalTransactionID: signed.originalTransactionID, signedDate: signed.signedDate)
+        case .foreign(let named): named
+        case .erased: nil
+        }
+    }
+
     /// The statement without the text of its payload, which is nearly all that it takes of memory.
     fileprivate var withoutText: Self {
         func withoutText(_ payload: SignedPayload) -> SignedPayload {
@@ -35,7 +54,7 @@ enum EvidenceStatement {
 
 /// The app, environment and subscription that a genuine payload names.
 struct NamedSubscription {
-    /// `nil` for a renewal info, which names none.
+    /// `nil` for a renewal info, which names none; of a notification it is not read.
     var bundleID: String?
     var environment: String?
     var originalTransactionID: String?
@@ -333,11 +352,7 @@ struct EvidenceLines {
     /// The line of a digest; `nil` when it is not there.
     private func record(of digest: String) throws(UnreadableFile) -> JSONRecord? {
         let part = guide?.part(for: digest, ofBytes: lines.bytes)
-        let line = try lines.line(in: part) { line in
-            guard let key = Self.key(of: line) else { return .after }
-            return key.isSame(as: digest) ? .here : digest < key ? .before : .after
-        }
-        return line.flatMap { JSONRecord($0) }
+        return try lines.line(with: digest, in: part, keyOf: Self.key).flatMap { JSONRecord($0) }
     }
 
     /// When the payload of a tombstone was erased; `nil` for other lines.

@@ -308,21 +308,8 @@ struct FindingEvidenceCheck {
     private func problems(
         of finding: JSONRecord, kind: String, about statement: EvidenceStatement
     ) -> [String] {
-        let named: NamedSubscription
-        switch statement {
-        case .foreign(let other): named = other
-        case .transaction(let transaction):
-            named = NamedSubscription(
-                bundleID: transaction.bundleID, environment: transaction.environment,
-                originalTransactionID: transaction.originalTransactionID,
-                signedDate: transaction.signedDate)
-        case .renewal(let renewal):
-            named = NamedSubscription(
-                environment: renewal.environment,
-                originalTransactionID: renewal.originalTransactionID,
-                signedDate: renewal.signedDate)
-        case .notification, .erased: return []
-        }
+        if case .notification = statement { return [] }
+        guard let named = statement.named else { return [] }
         var problems: [String] = []
         let id = finding.text("original_transaction_id")
         if let other = named.originalTransactionID, !other.isSame(as: id) {
@@ -351,18 +338,12 @@ struct FindingEvidenceCheck {
         of finding: JSONRecord, kind: String, _ statement: EvidenceStatement
     ) -> [String] {
         let id = finding.text("original_transaction_id")
-        let named: String?
-        switch statement {
-        case .foreign, .erased: return []
-        case .notification(let notification): named = notification.originalTransactionID
-        case .renewal(let renewal): named = renewal.originalTransactionID
-        case .transaction(let transaction):
-            switch kind {
-            case "migrated": named = transaction.previousOriginalTransactionID
-            case "invalid_id": named = transaction.transactionID
-            default: named = transaction.originalTransactionID
+        let named: String? =
+            switch (kind, statement) {
+            case ("migrated", .transaction(let signed)): signed.previousOriginalTransactionID
+            case ("invalid_id", .transaction(let signed)): signed.transactionID
+            default: statement.named?.originalTransactionID
             }
-        }
         var problems: [String] = []
         if !(named.map { $0.isSame(as: id) } ?? (id == nil)) {
             problems.append(
@@ -474,12 +455,11 @@ struct FindingEvidenceCheck {
     private static func statementProblems(
         of finding: JSONRecord, kind: String, _ statement: EvidenceStatement
     ) -> [String] {
+        guard let signed = statement.named?.signedDate else { return [] }
         var problems: [String] = []
-        let signed: Timestamp
         var identity: (member: String, value: String)?
         switch statement {
         case .transaction(let transaction):
-            signed = transaction.signedDate
             if comparing.contains(kind) || aboutStatus.contains(kind)
                 || aboutTransactions.contains(kind)
             {
@@ -487,13 +467,11 @@ struct FindingEvidenceCheck {
             } else if kind == "transaction_missing" || kind == "purchase_missing" {
                 identity = ("field", transaction.transactionID)
             }
-        case .renewal(let renewal): signed = renewal.signedDate
         case .notification(let notification):
-            signed = notification.signedDate
             if ["notification_missed", "notification_lost"].contains(kind) {
                 identity = ("field", notification.notificationUUID)
             }
-        case .foreign, .erased: return []
+        case .renewal, .foreign, .erased: break
         }
         if let identity, finding.states(identity.member),
             !identity.value.isSame(as: finding.text(identity.member))

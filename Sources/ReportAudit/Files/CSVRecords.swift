@@ -57,7 +57,7 @@ struct CSVRecord {
         raw(fields).hasSameBytes(as: other.raw(fields))
     }
 
-    /// Whether a field has a JSON value; see `CSVField`.
+    /// Whether a field has a JSON value; see `String.agrees`.
     func agrees(_ index: Int, with value: JSONValue?) -> Bool {
         guard let value, !value.isNull else { return raw(index).isEmpty }
         // Most texts are here as they are there; the others are taken apart.
@@ -66,7 +66,7 @@ struct CSVRecord {
         {
             return true
         }
-        return CSVField.agrees(field(index), with: value)
+        return field(index).agrees(with: value)
     }
 
     /// The first column whose field has not the value of the member with its name; a column without
@@ -177,38 +177,37 @@ final class CSVRecords: RecordReader {
     }
 }
 
-/// Compares CSV fields with JSON values.
-enum CSVField {
-    /// Whether a field has a JSON value.
+/// A field of a CSV file, compared with JSON values.
+extension String {
+    /// Whether the field has a JSON value.
     ///
     /// Null is an empty field, a list its elements separated by spaces. A text that a spreadsheet
     /// would evaluate has an apostrophe in front, and before each such sign inside; NUL becomes
     /// U+FFFD.
-    static func agrees(_ field: String, with value: JSONValue?) -> Bool {
-        guard let value, !value.isNull else { return field.isEmpty }
+    func agrees(with value: JSONValue?) -> Bool {
+        guard let value, !value.isNull else { return isEmpty }
         if value.isArray {
-            return field.isSame(as: value.elements.compactMap(\.text).joined(separator: " "))
+            return isSame(as: value.elements.compactMap(\.text).joined(separator: " "))
         }
-        guard let text = value.text else { return field.isSame(as: value.source) }
-        return agrees(field, withText: text)
+        guard let text = value.text else { return isSame(as: value.source) }
+        return agrees(withText: text)
     }
 
-    /// Whether a field has a text.
-    static func agrees(_ field: String, withText text: String) -> Bool {
-        let shown = text.utf8.contains(0) ? withoutNUL(text) : text
-        return field.isSame(as: shown)
-            || field.unicodeScalars.first == "'"
-                && isDefused(field.unicodeScalars.dropFirst(), shown)
+    /// Whether the field has a text.
+    func agrees(withText text: String) -> Bool {
+        let shown = text.utf8.contains(0) ? Self.withoutNUL(text) : text
+        return isSame(as: shown)
+            || unicodeScalars.first == "'" && Self.isDefused(unicodeScalars.dropFirst(), shown)
     }
 
     private static func withoutNUL(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
+        String(UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
     }
 
     /// Whether a field is the text with only apostrophes added, each before a sign that a
     /// spreadsheet would evaluate.
     private static func isDefused(
-        _ field: String.UnicodeScalarView.SubSequence, _ text: String
+        _ field: UnicodeScalarView.SubSequence, _ text: String
     ) -> Bool {
         var rest = text.unicodeScalars[...]
         var field = field

@@ -215,20 +215,16 @@ final class SortedLines {
 
     var bytes: Int { file.bytes }
 
-    /// Where the wanted line is, seen from another line.
-    enum Direction {
-        case before, here, after
-    }
-
-    /// Finds the line that `direction` calls `here`.
+    /// Finds the line with a key.
     ///
     /// - Parameters:
+    ///   - key: The key.
     ///   - part: Where the line begins, if that is known better; it begins where a line begins.
-    ///   - direction: Where the wanted line is, seen from the one that it gets.
+    ///   - keyOf: The key of a line; a line without one counts as before all others.
     /// - Returns: The line without its line feed; `nil` when there is none.
     /// - Throws: When the file cannot be read.
-    func line(
-        in part: Range<Int>? = nil, _ direction: ([UInt8]) -> Direction
+    func line<Key: Comparable>(
+        with key: Key, in part: Range<Int>? = nil, keyOf: ([UInt8]) -> Key?
     ) throws(UnreadableFile) -> [UInt8]? {
         var low = part?.lowerBound ?? 0
         var high = part?.upperBound ?? file.bytes
@@ -240,19 +236,16 @@ final class SortedLines {
                 continue
             }
             let line = try line(at: start)
-            switch direction(line) {
-            case .here: return line
-            case .before: high = middle
-            case .after: low = start + line.count + 1
-            }
+            let found = keyOf(line)
+            if found == key { return line }
+            if let found, key < found { high = middle } else { low = start + line.count + 1 }
         }
         while low < high {
             let line = try line(at: low)
-            switch direction(line) {
-            case .here: return line
-            case .before: return nil
-            case .after: low += line.count + 1
-            }
+            let found = keyOf(line)
+            if found == key { return line }
+            if let found, key < found { return nil }
+            low += line.count + 1
         }
         return nil
     }

@@ -24,8 +24,7 @@ struct BusinessCheck {
     /// - Throws: What reading the file throws.
     func check(counts: inout RunCounts) throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
-        let csv = SideFile(
-            Self.csvName, try? CSVRecords(folder + "/" + Self.csvName), problems: problems)
+        let csv = SideFile<CSVRecords>(Self.csvName, in: folder, problems: problems)
         var known: [[String]: Days] = [:]
         while let line = try lines.next() {
             guard let record = JSONRecord(line), record.isCanonical else {

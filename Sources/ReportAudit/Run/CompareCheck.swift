@@ -82,13 +82,12 @@ struct CompareCheck {
             return report(Self.lineFile, line, "its app is none of manifest.json")
         }
         do throws(UnreadableFile) {
+            let statement = try await evidence.statement(of: digest, for: app)
             let subscription: String? =
-                switch try await evidence.statement(of: digest, for: app) {
-                case .transaction(let signed): signed.originalTransactionID
-                case .renewal(let signed): signed.originalTransactionID
-                case .notification(let signed): signed.originalTransactionID
+                switch statement {
                 case .foreign(let other): other.originalTransactionID.map { "another app's " + $0 }
                 case .erased: record.text("original_transaction_id")
+                default: statement.named?.originalTransactionID
                 }
             if subscription != record.text("original_transaction_id") {
                 report(

@@ -278,7 +278,7 @@ final class CorrectionCSVCheck {
         // A planned one has no number: it is told by its row and period.
         return isOfEntry && record[Self.fieldName] != Self.total
             && ["original_transaction_id", "transaction_id", "table"].allSatisfy {
-                CSVField.agrees(record[$0] ?? "", with: correction[$0])
+                (record[$0] ?? "").agrees(with: correction[$0])
             }
     }
 
@@ -311,7 +311,7 @@ final class CorrectionCSVCheck {
     private func check(_ record: CSVRecord, isStatus: Bool, _ sentence: String?) {
         guard let sentence, let derivation else { return }
         let stated = record.field(derivation)
-        if !CSVField.agrees(stated, withText: isStatus ? sentence : "") {
+        if !stated.agrees(withText: isStatus ? sentence : "") {
             file.report("its derivation is not the one in \(DerivationCheck.name)")
         }
     }
@@ -331,7 +331,7 @@ final class CorrectionCSVCheck {
 
     /// Whether a field has a value; a column that is not there is empty.
     private static func agrees(_ record: CSVRecord, _ place: Int?, _ value: JSONValue?) -> Bool {
-        guard let place else { return CSVField.agrees("", with: value) }
+        guard let place else { return "".agrees(with: value) }
         return record.agrees(place, with: value)
     }
 }

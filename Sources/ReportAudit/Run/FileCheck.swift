@@ -145,25 +145,21 @@ struct ListedContents: Sendable {
         do throws(UnreadableFile) {
             let evidence = try EvidenceFile(
                 folder: path, guide: guide, verifier: verifier, progress: progress)
-            do throws(UnreadableFile) {
+            await findings.reading(FindingCheck.name) { () async throws(UnreadableFile) in
                 try await FindingCheck(
                     folder: path, manifest: manifest,
                     evidence: FindingEvidenceCheck(
                         manifest: manifest, apps: apps, evidence: evidence),
                     problems: findings
                 ).check(counts: &result.counts)
-            } catch {
-                findings.add(FindingCheck.name, error.reason)
             }
-            do throws(UnreadableFile) {
+            await plan.reading(PlanCheck.name) { () async throws(UnreadableFile) in
                 try await PlanCheck(
                     folder: path, manifest: manifest,
                     statements: StatementCheck(
                         runID: manifest.runID, apps: apps, evidence: evidence),
                     problems: plan
                 ).check(counts: &result.counts)
-            } catch {
-                plan.add(PlanCheck.name, error.reason)
             }
         } catch {
             findings.add(EvidenceFile.name, error.reason)
@@ -259,6 +255,13 @@ final class SideFile<Reader: RecordReader> {
         self.name = name
         self.reader = reader
         self.problems = problems
+    }
+
+    /// A CSV file of a run's folder.
+    convenience init(
+        _ name: String, in folder: String, problems: RunProblems
+    ) where Reader == CSVRecords {
+        self.init(name, try? CSVRecords(folder + "/" + name), problems: problems)
     }
 
     /// Returns what is read; `nil` where the file cannot be read, which is reported.

@@ -18,8 +18,7 @@ struct FindingCheck {
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
         let lines = try LineFile(folder + "/" + Self.name)
         var evidence = evidence
-        let csv = SideFile(
-            Self.csvName, try? CSVRecords(folder + "/" + Self.csvName), problems: problems)
+        let csv = SideFile<CSVRecords>(Self.csvName, in: folder, problems: problems)
         // A partial run leaves out findings.
         let notFound = SideFile(
             Self.notFoundName,

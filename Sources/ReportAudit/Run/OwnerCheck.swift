@@ -86,7 +86,7 @@ struct UnownedCheck {
                 return found + ["no finding of \(FindingCheck.name) says that its token changed"]
             }
             for (column, member) in Self.shared
-            where !CSVField.agrees(record[column] ?? "", with: finding[member]) {
+            where !(record[column] ?? "").agrees(with: finding[member]) {
                 found.append("its \(column) is not the \(member) of its finding")
             }
         case "no_token" where record["app_account_token"]?.isEmpty == false:

@@ -117,10 +117,8 @@ struct RunAuditor {
         var counts = lists.counts
         // Older reports lack it.
         if manifest.lists(BusinessCheck.name) {
-            do throws(UnreadableFile) {
+            problems.reading(BusinessCheck.name) { () throws(UnreadableFile) in
                 try BusinessCheck(folder: path, problems: problems).check(counts: &counts)
-            } catch {
-                problems.add(BusinessCheck.name, error.reason)
             }
         }
         checkOwnersAndEntitlements(manifest, counts, problems)
@@ -159,14 +157,12 @@ struct RunAuditor {
             if let problem = declaration.sealProblem { report(problem) }
             if let problem = trail.take(declaration: declaration) { report(problem) }
         }
-        do throws(UnreadableFile) {
+        await problems.reading(CorrectionCheck.name) { () async throws(UnreadableFile) in
             try await CorrectionCheck(
                 folder: path, isCheck: manifest.record.text("mode") == "check",
                 statements: statements,
                 hasDerivations: manifest.lists(DerivationCheck.name), problems: problems
             ).check(trail: &trail, audit: &audit, changed: &changed)
-        } catch {
-            problems.add(CorrectionCheck.name, error.reason)
         }
         if let problem = trail.close(
             path: path + "/" + CorrectionCheck.name, head: manifest.ledgerHead)
@@ -178,24 +174,20 @@ struct RunAuditor {
     private func checkOwnersAndEntitlements(
         _ manifest: ManifestRecord, _ counts: RunCounts, _ problems: RunProblems
     ) {
-        do throws(UnreadableFile) {
+        problems.reading(UnownedCheck.name) { () throws(UnreadableFile) in
             try UnownedCheck(folder: path, manifest: manifest, problems: problems).check(
                 hasChangedTokens: counts.severities["identity"] != nil)
-        } catch {
-            problems.add(UnownedCheck.name, error.reason)
         }
         // Older reports lack it.
         guard manifest.lists(EntitlementCheck.name) else { return }
-        do throws(UnreadableFile) {
+        problems.reading(EntitlementCheck.name) { () throws(UnreadableFile) in
             try EntitlementCheck(folder: path, manifest: manifest, problems: problems).check()
-        } catch {
-            problems.add(EntitlementCheck.name, error.reason)
         }
     }
 
     private func countUndecided(_ counts: inout RunCounts, _ problems: RunProblems) {
         let name = "undecided.csv"
-        do throws(UnreadableFile) {
+        problems.reading(name) { () throws(UnreadableFile) in
             let file = try CSVRecords(path + "/" + name)
             while let record = try file.next() {
                 counts.undecided[record["reason"] ?? "?", default: 0] += 1
@@ -203,8 +195,6 @@ struct RunAuditor {
                     problems.add(name, line: file.lineNumber, "it is a row of another run")
                 }
             }
-        } catch {
-            problems.add(name, error.reason)
         }
     }
 }
@@ -283,17 +273,11 @@ struct RunCounts {
 /// Written from docs/report-files.md (a period's price counts once per direction in the totals, in
 /// its most severe finding). The findings of one subscription are adjacent in the file.
 struct PeriodPrices {
-    private struct Period: Hashable {
-        let environment: String?
-        let transactionID: String
-        let direction: String
-        let currency: String
-    }
-
     private static let severities = ["info", "low", "medium", "high", "critical"]
 
     private var subscription: [String?] = []
-    private var periods: [Period: (rank: Int, amount: Int64)] = [:]
+    /// By environment, transaction, direction and currency.
+    private var periods: [[String?]: (name: String, rank: Int, amount: Int64)] = [:]
 
     /// Adds a finding's amount; returns the amounts that are now final, by direction and currency.
     mutating func take(_ finding: JSONRecord) -> [(name: String, amount: Int64)] {
@@ -303,18 +287,17 @@ struct PeriodPrices {
         guard let amount = finding.integer("amount"), let currency = finding.text("currency"),
             let direction = finding.text("direction")
         else { return done }
+        let name = direction + " " + currency
         // A difference of price is not a period's price; a finding without a period counts
         // separately.
         guard finding.text("kind") != "price", concerned[1] != nil,
             let transactionID = finding.text("transaction_id")
-        else { return done + [(direction + " " + currency, amount)] }
-        let period = Period(
-            environment: finding.text("environment"), transactionID: transactionID,
-            direction: direction, currency: currency)
+        else { return done + [(name, amount)] }
+        let period = [finding.text("environment"), transactionID, direction, currency]
         let rank = Self.severities.firstIndex(of: finding.text("severity") ?? "") ?? -1
         // Sorted by kind and field: of equally severe ones the first counts.
         if periods[period].map({ rank > $0.rank }) ?? true {
-            periods[period] = (rank, amount)
+            periods[period] = (name, rank, amount)
         }
         return done
     }
@@ -322,7 +305,7 @@ struct PeriodPrices {
     /// The amounts of the last subscription.
     mutating func finish() -> [(name: String, amount: Int64)] {
         defer { periods = [:] }
-        return periods.map { ($0.key.direction + " " + $0.key.currency, $0.value.amount) }
+        return periods.values.map { ($0.name, $0.amount) }
     }
 }
 
