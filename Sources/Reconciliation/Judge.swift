@@ -88,7 +88,7 @@ extension CaseContext {
     /// one-time purchase, where these are stored.
     var questionAboutID: Question? {
         if item.asked == nil {
-            let isAnswered = answer != nil || refusal == .transactionNotFound
+            let isAnswered = answer != nil || item.statuses == .transactionNotFound
             return policy.keepsPurchases && isAnswered && !answerContainsAsked
                 && item.transactionInfo == nil ? .transactionInfo : nil
         }
@@ -101,7 +101,7 @@ extension CaseContext {
                 && successor(of: asked.row) == nil
             return isOpen && item.transactionInfo == nil ? .transactionInfo : nil
         }
-        guard refusal == .transactionNotFound else { return nil }
+        guard item.statuses == .transactionNotFound else { return nil }
         if item.elsewhere == nil, let other = otherEnvironment { return .statuses(in: other) }
         guard statementElsewhere == nil, item.transactionInfo == nil,
             policy.wouldConfirmAbsence(of: asked)

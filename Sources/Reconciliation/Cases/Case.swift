@@ -73,9 +73,23 @@ package enum HistoryReading: Hashable, Sendable {
 /// token. Purchases other than subscriptions that state neither are accepted.
 package func customerHistory(_ history: HistoryReading, of item: Case) -> HistoryReading {
     guard case .answered(let answer) = item.statuses else { return history }
-    let owner = HistoryOwner(answer)
-    return history.transactions.allSatisfy(owner.owns)
-        ? history : .incomplete("a transaction in it is another customer's")
+    let stated = answer.subscriptions.map(\.transaction)
+    let originals = Set(stated.map(\.originalTransactionID))
+        .union(stated.compactMap(\.previousOriginalTransactionID))
+        .union(answer.rejected.compactMap(\.originalTransactionID))
+    let appTransactions = Set(stated.compactMap(\.appTransactionID))
+    let tokens = Set(stated.compactMap { $0.appAccountToken?.lowercased() })
+    let isCustomers = history.transactions.allSatisfy { transaction in
+        if originals.contains(transaction.originalTransactionID) { return true }
+        if let account = transaction.appTransactionID, !appTransactions.isEmpty {
+            return appTransactions.contains(account)
+        }
+        if let token = transaction.appAccountToken?.lowercased(), !tokens.isEmpty {
+            return tokens.contains(token)
+        }
+        return !transaction.isSubscription
+    }
+    return isCustomers ? history : .incomplete("a transaction in it is another customer's")
 }
 
 /// Rejects the history of a customer without a subscription that contains another customer's transactions.
@@ -91,30 +105,4 @@ package func customerHistory(
     guard let account = asked.appTransactionID else { return history }
     return all.allSatisfy { ($0.appTransactionID ?? account) == account }
         ? history : .incomplete("a transaction in it is another customer's")
-}
-
-private struct HistoryOwner {
-    private let originals: Set<String>
-    private let appTransactions: Set<String>
-    private let tokens: Set<String>
-
-    init(_ answer: StatusAnswer) {
-        let stated = answer.subscriptions.map(\.transaction)
-        originals = Set(stated.map(\.originalTransactionID))
-            .union(stated.compactMap(\.previousOriginalTransactionID))
-            .union(answer.rejected.compactMap(\.originalTransactionID))
-        appTransactions = Set(stated.compactMap(\.appTransactionID))
-        tokens = Set(stated.compactMap { $0.appAccountToken?.lowercased() })
-    }
-
-    func owns(_ transaction: SignedTransaction) -> Bool {
-        if originals.contains(transaction.originalTransactionID) { return true }
-        if let account = transaction.appTransactionID, !appTransactions.isEmpty {
-            return appTransactions.contains(account)
-        }
-        if let token = transaction.appAccountToken?.lowercased(), !tokens.isEmpty {
-            return tokens.contains(token)
-        }
-        return !transaction.isSubscription
-    }
 }

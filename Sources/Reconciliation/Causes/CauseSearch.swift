@@ -163,30 +163,23 @@ package struct CauseTally: Sendable {
     package static let causes = 500
     package static let otherCauses = "other causes"
 
-    private struct Key: Hashable {
-        let bundleID: String
-        let environment: String
-        let cause: String
-    }
-
-    private var clusters: [Key: ClusterDraft] = [:]
+    /// By bundle, environment and cause.
+    private var clusters: [[String]: ClusterDraft] = [:]
 
     package init() {}
 
     package mutating func add(_ item: FindingToExplain, _ cause: FindingCause) {
-        let finding = item.finding
-        var key = Key(
-            bundleID: finding.bundleID, environment: finding.environment, cause: cause.text)
+        var (bundleID, environment) = (item.finding.bundleID, item.finding.environment)
         var cause = cause
-        if clusters[key] == nil, clusters.count >= Self.causes {
-            key = Key(bundleID: "", environment: "", cause: Self.otherCauses)
+        if clusters[[bundleID, environment, cause.text]] == nil, clusters.count >= Self.causes {
+            (bundleID, environment) = ("", "")
             cause = FindingCause(text: Self.otherCauses)
         }
         clusters[
-            key,
+            [bundleID, environment, cause.text],
             default: ClusterDraft(
                 CauseCluster(
-                    bundleID: key.bundleID, environment: key.environment, cause: key.cause,
+                    bundleID: bundleID, environment: environment, cause: cause.text,
                     delivery: cause.delivery, result: cause.result))
         ].add(item, cause)
     }
@@ -211,16 +204,12 @@ private struct ClusterDraft {
     private var cluster: CauseCluster
     private var attempts = MinuteHistogram()
     private var products: [String: Int] = [:]
-    private var money: [MoneyKey: MoneyTotal] = [:]
+    /// By direction and currency.
+    private var money: [[String]: MoneyTotal] = [:]
     /// The row whose findings are being added.
     private var row: SubscriptionKey?
     private var corrections: Set<Int64> = []
     private var notifications: Set<String> = []
-
-    private struct MoneyKey: Hashable {
-        let currency: String
-        let direction: Direction
-    }
 
     init(_ cluster: CauseCluster) { self.cluster = cluster }
 
@@ -277,10 +266,11 @@ private struct ClusterDraft {
 
     private mutating func addMoney(_ finding: Finding) {
         guard let amount = finding.amount, let currency = finding.currency else { return }
-        let key = MoneyKey(currency: currency, direction: finding.direction)
+        let key = [finding.direction.rawValue, currency]
         var total =
             money[key]
-            ?? MoneyTotal(currency: currency, direction: key.direction, amount: 0, findings: 0)
+            ?? MoneyTotal(
+                currency: currency, direction: finding.direction, amount: 0, findings: 0)
         let (sum, overflow) = total.amount.addingReportingOverflow(amount)
         total.amount = overflow ? (amount > 0 ? .max : .min) : sum
         total.findings += 1

@@ -132,14 +132,6 @@ package struct RevenueCatRule: Sendable {
         return found.filter { $0.kind != .revenueCatAccessEnd }
     }
 
-    private static func time(_ time: Timestamp?) -> FieldValue {
-        time.map(FieldValue.time) ?? .null
-    }
-
-    private static func text(_ text: String?) -> FieldValue {
-        text.map(FieldValue.text) ?? .null
-    }
-
     private static func seconds(_ time: Timestamp) -> Int64 {
         time.unixMilliseconds.floorDivided(by: Milliseconds.perSecond).quotient
     }
@@ -159,7 +151,7 @@ package struct RevenueCatRule: Sendable {
     static let product = RevenueCatRule(kind: .revenueCatProduct, columns: [.productID]) {
         line, apple in
         guard let known = apple.productID, line.productID != known else { return [] }
-        return [(.productID, text(line.productID), .text(known), .neutral)]
+        return [(.productID, FieldValue(line.productID), .text(known), .neutral)]
     }
 
     static let period = RevenueCatRule(
@@ -191,7 +183,7 @@ package struct RevenueCatRule: Sendable {
         case (nil, _): direction = .customerLoses
         case (_, nil): direction = .companyLoses
         }
-        return [(.gracePeriodEndTime, time(theirs), time(known), direction)]
+        return [(.gracePeriodEndTime, FieldValue(theirs), FieldValue(known), direction)]
     }
 
     /// Apple's side is whether the subscription is in billing retry, as its status says.
@@ -207,7 +199,7 @@ package struct RevenueCatRule: Sendable {
         let detected = line.billingIssuesDetectedAt
         guard isInRetry != (detected != nil) else { return [] }
         let known = FieldValue.integer(Int64(status.rawValue))
-        return [(.billingIssuesDetectedAt, time(detected), known, .neutral)]
+        return [(.billingIssuesDetectedAt, FieldValue(detected), known, .neutral)]
     }
 
     static let accessEnd = RevenueCatRule(
@@ -235,7 +227,8 @@ package struct RevenueCatRule: Sendable {
         line, apple in
         guard (line.refundedAt != nil) != (apple.revocationDate != nil) else { return [] }
         let direction: Direction = line.refundedAt == nil ? .companyLoses : .customerLoses
-        return [(.refundedAt, time(line.refundedAt), time(apple.revocationDate), direction)]
+        let (theirs, known) = (FieldValue(line.refundedAt), FieldValue(apple.revocationDate))
+        return [(.refundedAt, theirs, known, direction)]
     }
 
     static let renewal = RevenueCatRule(
@@ -246,7 +239,7 @@ package struct RevenueCatRule: Sendable {
             [.active, .billingRetry, .billingGracePeriod].contains(current.status),
             renews == (detected != nil)
         else { return [] }
-        return [(.unsubscribeDetectedAt, time(detected), .integer(renews ? 1 : 0), .neutral)]
+        return [(.unsubscribeDetectedAt, FieldValue(detected), .integer(renews ? 1 : 0), .neutral)]
     }
 
     static let ownership = RevenueCatRule(kind: .revenueCatOwnership, columns: [.ownership]) {
@@ -288,7 +281,7 @@ package struct RevenueCatRule: Sendable {
         let lacksOne = !Set(known.split(separator: ",")).isSubset(of: theirs.split(separator: ","))
         let direction: Direction =
             !isEntitling ? .neutral : lacksOne ? .customerLoses : .companyLoses
-        return [(.entitlements, text(line.entitlements), .text(known), direction)]
+        return [(.entitlements, FieldValue(line.entitlements), .text(known), direction)]
     }
 }
 

@@ -303,6 +303,21 @@ struct Difference: Hashable, Sendable {
         self.companions = companions
     }
 
+    /// A finding about a column of a row that is compared with no statement.
+    init(
+        _ kind: FindingKind, _ severity: Severity, of row: LocalSubscription,
+        in field: SubscriptionField, apple: FieldValue = .null, direction: Direction = .neutral,
+        cause: String, payload: SignedPayload? = nil
+    ) {
+        var finding = Finding(kind: kind, severity: severity, row: row)
+        finding.field = field.rawValue
+        finding.localValue = row.value(of: field)
+        finding.appleValue = apple
+        finding.direction = direction
+        finding.cause = cause
+        self.init(finding, payload: payload)
+    }
+
     var kind: FindingKind { finding.kind }
 
     /// The rule and the kind that it found; `nil` where no correction follows.

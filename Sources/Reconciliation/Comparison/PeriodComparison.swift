@@ -289,6 +289,16 @@ extension SignedTransaction {
         (signedDate, evidence.jws) > (other.signedDate, other.evidence.jws)
     }
 
+    /// Whether a date is earlier than another one's; of equal ones, whether it was purchased before.
+    fileprivate func comesBefore(
+        _ other: SignedTransaction, by date: KeyPath<SignedTransaction, Timestamp?>
+    ) -> Bool {
+        if let mine = self[keyPath: date], let theirs = other[keyPath: date], mine != theirs {
+            return mine < theirs
+        }
+        return comesBefore(other)
+    }
+
     /// Whether it was purchased before another one.
     func comesBefore(_ other: SignedTransaction) -> Bool {
         if let mine = purchaseDate, let theirs = other.purchaseDate, mine != theirs {
@@ -364,7 +374,7 @@ struct SharedPeriod: Sendable {
         let shownIDs = Set(shown.map(\.transactionID))
         guard
             let newest = known.filter({ shownIDs.contains($0.transactionID) })
-                .max(by: { $0.endsBefore($1) }),
+                .max(by: { $0.comesBefore($1, by: \.expiresDate) }),
             newest.sharesPeriod
         else { return nil }
         let members = known.filter { $0.isAddedSeats(of: newest) }
@@ -377,7 +387,7 @@ struct SharedPeriod: Sendable {
         let shownAndValid = valid.first { shownIDs.contains($0.transactionID) }
         let partlyRevoked = members.filter { !$0.isWhollyRevoked }
         let lastRevoked = (partlyRevoked.isEmpty ? members : partlyRevoked)
-            .max { $0.isRevokedBefore($1) }
+            .max { $0.comesBefore($1, by: \.revocationDate) }
         representative = shownAndValid ?? valid.first ?? lastRevoked ?? newest
     }
 
@@ -413,19 +423,5 @@ extension SignedTransaction {
         else { return false }
         if let mine = webOrderLineItemID, mine == other.webOrderLineItemID { return true }
         return expiresDate != nil && expiresDate == other.expiresDate
-    }
-
-    fileprivate func endsBefore(_ other: SignedTransaction) -> Bool {
-        if let mine = expiresDate, let theirs = other.expiresDate, mine != theirs {
-            return mine < theirs
-        }
-        return comesBefore(other)
-    }
-
-    fileprivate func isRevokedBefore(_ other: SignedTransaction) -> Bool {
-        if let mine = revocationDate, let theirs = other.revocationDate, mine != theirs {
-            return mine < theirs
-        }
-        return comesBefore(other)
     }
 }

@@ -11,17 +11,10 @@ final class CaseContext: Sendable {
     let history: HistoryReading?
     /// The status answer, when there is one.
     let answer: CustomerAnswer?
-    /// How Apple refused the status question; `nil` for every other result of it.
-    let refusal: Refusal?
     /// Whether the answer contains a verified statement about the asked id.
     let answerContainsAsked: Bool
     /// Whether any part of the answers did not pass verification.
     private let hasRejections: Bool
-
-    /// The refusals that say something about the asked id.
-    enum Refusal {
-        case transactionNotFound, accountNotFound, invalidID
-    }
 
     init(_ item: Case, policy: Policy) {
         self.item = item
@@ -32,13 +25,6 @@ final class CaseContext: Sendable {
         } else {
             self.answer = nil
         }
-        refusal =
-            switch item.statuses {
-            case .transactionNotFound: .transactionNotFound
-            case .accountNotFound: .accountNotFound
-            case .invalidID: .invalidID
-            default: nil
-            }
         answerContainsAsked = answer?.contains(item.askedID) ?? false
         hasRejections =
             answer?.hasRejections == true || item.statuses?.isUnverified == true

@@ -7,7 +7,7 @@ extension AllRules {
     static let accountNotFound = StandingRule("AccountNotFoundRule") { scoped, context in
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),
-            context.refusal == .accountNotFound
+            context.item.statuses == .accountNotFound
         else { return nil }
         var finding = Finding(kind: .accountNotFound, severity: .medium, row: row)
         finding.localValue = row.value(of: .status)

@@ -14,7 +14,7 @@ extension AllRules {
             return .discrepancy(difference(row, cause: "malformed id"))
         }
         guard context.belongsToApp(row) else { return nil }
-        if context.refusal == .invalidID {
+        if context.item.statuses == .invalidID {
             return .discrepancy(difference(row, cause: "Apple refuses the id"))
         }
         guard !context.answerContainsAsked, let original = context.trueOriginal else { return nil }
@@ -28,11 +28,7 @@ extension AllRules {
     }
 
     private static func difference(_ row: LocalSubscription, cause: String) -> Difference {
-        var finding = Finding(kind: .invalidID, severity: .high, row: row)
-        finding.field = SubscriptionField.originalTransactionID.rawValue
-        finding.localValue = .text(row.key.originalTransactionID)
-        finding.cause = cause
-        return Difference(finding, payload: nil)
+        Difference(.invalidID, .high, of: row, in: .originalTransactionID, cause: cause)
     }
 }
 

@@ -8,15 +8,13 @@ extension AllRules {
     static let migrated = StandingRule("MigratedRule") { scoped, context in
         let row = scoped.row
         guard let successor = context.successor(of: row) else { return nil }
-        var finding = Finding(kind: .migrated, severity: .medium, row: row)
-        finding.field = SubscriptionField.originalTransactionID.rawValue
-        finding.transactionID = successor.transactionID
-        finding.localValue = .text(row.key.originalTransactionID)
-        finding.appleValue = .text(successor.originalTransactionID)
-        finding.appleAsOf = successor.signedDate
-        finding.cause = "subscription continues under a new original id"
-        return .discrepancy(
-            Difference(finding, payload: successor.evidence), absence: .present)
+        var difference = Difference(
+            .migrated, .medium, of: row, in: .originalTransactionID,
+            apple: .text(successor.originalTransactionID),
+            cause: "subscription continues under a new original id", payload: successor.evidence)
+        difference.finding.transactionID = successor.transactionID
+        difference.finding.appleAsOf = successor.signedDate
+        return .discrepancy(difference, absence: .present)
     }
 }
 

@@ -10,7 +10,7 @@ extension AllRules {
     static let notFound = StandingRule("NotFoundRule") { scoped, context in
         let row = scoped.row
         guard context.isAsked(row), context.belongsToApp(row),
-            context.refusal == .transactionNotFound
+            context.item.statuses == .transactionNotFound
         else { return nil }
         if context.info != nil {
             return Conclusion(verdict: .undecided(.noSubscriptionInAnswer), absence: .present)

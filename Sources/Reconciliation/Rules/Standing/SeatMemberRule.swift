@@ -9,11 +9,11 @@ extension AllRules {
     /// runs found about them is over. Source: App Store Server API 1.23, `invitationManagement`.
     static let seatMember = Rule<LocalSubscription, [Difference]>("SeatMemberRule") { row in
         guard row.isSeatMember else { return [] }
-        var finding = Finding(kind: .seatMember, severity: .info, row: row)
-        finding.field = SubscriptionField.inAppOwnershipType.rawValue
-        finding.localValue = row.value(of: .inAppOwnershipType)
-        finding.cause = "seat of a group that the developer manages"
-        return [Difference(finding, payload: nil)]
+        return [
+            Difference(
+                .seatMember, .info, of: row, in: .inAppOwnershipType,
+                cause: "seat of a group that the developer manages")
+        ]
     }
 }
 

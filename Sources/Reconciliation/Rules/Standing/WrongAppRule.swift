@@ -26,12 +26,9 @@ extension AllRules {
     private static func difference(
         _ row: LocalSubscription, apple: FieldValue, payload: SignedPayload?
     ) -> Difference {
-        var finding = Finding(kind: .wrongApp, severity: .critical, row: row)
-        finding.field = SubscriptionField.bundleID.rawValue
-        finding.localValue = .text(row.key.bundleID)
-        finding.appleValue = apple
-        finding.direction = row.isEntitling ? .companyLoses : .neutral
-        finding.cause = "another app's subscription"
-        return Difference(finding, payload: payload)
+        Difference(
+            .wrongApp, .critical, of: row, in: .bundleID, apple: apple,
+            direction: row.isEntitling ? .companyLoses : .neutral,
+            cause: "another app's subscription", payload: payload)
     }
 }

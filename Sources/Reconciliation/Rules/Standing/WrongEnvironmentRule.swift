@@ -31,7 +31,7 @@ extension AllRules {
             guard let answer = context.answer, answer.contains(id) else { return nil }
             return answer.statement(about: id).map { ($0, context.item.app.environment) }
         }
-        guard context.isAsked(row), context.refusal == .transactionNotFound,
+        guard context.isAsked(row), context.item.statuses == .transactionNotFound,
             let elsewhere = context.item.elsewhere
         else { return nil }
         return context.statementElsewhere.map { ($0, elsewhere.app.environment) }
@@ -40,13 +40,9 @@ extension AllRules {
     private static func difference(
         _ row: LocalSubscription, apple: FieldValue, isEntitling: Bool, payload: SignedPayload?
     ) -> Difference {
-        var finding = Finding(
-            kind: .wrongEnvironment, severity: isEntitling ? .critical : .high, row: row)
-        finding.field = SubscriptionField.environment.rawValue
-        finding.localValue = .text(row.key.environment)
-        finding.appleValue = apple
-        finding.direction = row.isEntitling ? .companyLoses : .neutral
-        finding.cause = "stored under another environment"
-        return Difference(finding, payload: payload)
+        Difference(
+            .wrongEnvironment, isEntitling ? .critical : .high, of: row, in: .environment,
+            apple: apple, direction: row.isEntitling ? .companyLoses : .neutral,
+            cause: "stored under another environment", payload: payload)
     }
 }
