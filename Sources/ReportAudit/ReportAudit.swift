@@ -117,8 +117,12 @@ package struct ReportAudit {
 }
 
 extension AuditResult {
-    mutating func add(_ problem: AuditProblem) {
-        problems.append(problem)
+    mutating func add(
+        _ file: String?, of run: String? = nil, line: Int? = nil, entry: Int64? = nil,
+        _ text: String
+    ) {
+        problems.append(
+            AuditProblem(run: run, file: file, line: line, ledgerEntry: entry, text: text))
         problemCount += 1
     }
 
@@ -127,10 +131,9 @@ extension AuditResult {
     mutating func check(anchors: [String], known: Set<String>) {
         for anchor in anchors where !known.contains(anchor) {
             add(
-                AuditProblem(
-                    text: "the anchor \(anchor) is neither the manifest nor the ledger head of any "
-                        + "run here: the newest runs were removed, or the chain was written "
-                        + "again"))
+                nil,
+                "the anchor \(anchor) is neither the manifest nor the ledger head of any run here: "
+                    + "the newest runs were removed, or the chain was written again")
         }
     }
 }

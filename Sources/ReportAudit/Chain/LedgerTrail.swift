@@ -7,28 +7,28 @@ import Subscriptions
 struct LedgerTrail {
     static let beginning = String(repeating: "0", count: 64)
 
-    /// The entries of one run's `corrections.jsonl`.
-    fileprivate struct Page {
-        let path: String
-        let numbers: ClosedRange<Int64>
-
-        func entry(_ number: Int64) -> JSONRecord? {
-            let line = try? SortedLines(path).line(with: number) {
-                JSONRecord($0)?.integer("ledger_entry")
-            }
-            return line.flatMap { JSONRecord($0) }
-        }
-    }
-
     /// Entries with the reports that show them.
     fileprivate struct Shown {
-        var pages: [Page] = []
+        /// The entries of each run's `corrections.jsonl`.
+        var pages: [(path: String, numbers: ClosedRange<Int64>)] = []
         /// Entries that declare breaks, which are in manifests.
         var declarations: [Int64: JSONRecord] = [:]
 
         func entry(_ number: Int64) -> JSONRecord? {
             if let declaration = declarations[number] { return declaration }
-            return pages.last { $0.numbers.contains(number) }?.entry(number)
+            return path(of: number).flatMap { Self.entry(number, in: $0) }
+        }
+
+        /// The newest file that should show an entry.
+        func path(of number: Int64) -> String? {
+            pages.last { $0.numbers.contains(number) }?.path
+        }
+
+        private static func entry(_ number: Int64, in path: String) -> JSONRecord? {
+            let line = try? SortedLines(path).line(with: number) {
+                JSONRecord($0)?.integer("ledger_entry")
+            }
+            return line.flatMap { JSONRecord($0) }
         }
 
         /// Whether any of them has this hash: what was not declared yet is next to what followed.
@@ -36,17 +36,16 @@ struct LedgerTrail {
             if declarations[number]?.text("ledger_hash")?.isSame(as: hash) == true { return true }
             return pages.contains { page in
                 page.numbers.contains(number)
-                    && page.entry(number)?.text("ledger_hash")?.isSame(as: hash) == true
+                    && Self.entry(number, in: page.path)?.text("ledger_hash")?.isSame(as: hash)
+                        == true
             }
         }
 
         /// Drops the entries after one.
         mutating func cut(after kept: Int64) {
             pages = pages.compactMap { page in
-                guard page.numbers.lowerBound <= kept else { return nil }
-                return Page(
-                    path: page.path,
-                    numbers: page.numbers.lowerBound...min(page.numbers.upperBound, kept))
+                let (first, last) = (page.numbers.lowerBound, page.numbers.upperBound)
+                return first <= kept ? (page.path, first...min(last, kept)) : nil
             }
             declarations = declarations.filter { $0.key <= kept }
         }
@@ -165,7 +164,7 @@ struct LedgerTrail {
     mutating func close(path: String, head: String) -> String? {
         let hadEntries = first != nil
         if let first, let highest, first <= highest {
-            shown.pages.append(Page(path: path, numbers: first...highest))
+            shown.pages.append((path, first...highest))
         }
         first = nil
         highest = nil
@@ -201,7 +200,7 @@ struct LedgerTrail {
 
     /// The file that shows an entry; `nil` where no report at hand does.
     func path(ofEntry number: Int64) -> String? {
-        shown.pages.last(where: { $0.numbers.contains(number) })?.path
+        shown.path(of: number)
     }
 
     private func repeated(_ number: Int64) -> String? {

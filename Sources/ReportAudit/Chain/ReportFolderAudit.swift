@@ -45,8 +45,7 @@ struct ReportFolderAudit {
                 $0.addingReportingOverflow($1.manifest.auditedLines).partialValue
             })
         for problem in chain.problems {
-            result.add(
-                AuditProblem(run: problem.folder, file: FileCheck.manifest, text: problem.text))
+            result.add(FileCheck.manifest, of: problem.folder, problem.text)
         }
         checkPlaces(chain)
         noteFront(chain, index)
@@ -98,7 +97,7 @@ struct ReportFolderAudit {
     }
 
     private mutating func add(_ file: String?, line: Int? = nil, _ text: String) {
-        result.add(AuditProblem(file: file, line: line, text: text))
+        result.add(file, line: line, text)
     }
 
     /// The folders of complete runs; other files are noted.
@@ -334,12 +333,9 @@ struct IndexFile {
         "corrections_applied", "scope", "tool_version",
     ]
 
-    struct Line {
-        let number: Int
-        let folder: String
-        let manifestDigest: String
-        let fields: [String: String]
-    }
+    typealias Line = (
+        number: Int, folder: String, manifestDigest: String, fields: [String: String]
+    )
 
     var lines: [Line] = []
     /// Columns that it lacks.
@@ -356,10 +352,7 @@ struct IndexFile {
             guard let folder = record["folder"], !folder.isEmpty,
                 let digest = record["manifest_sha256"], digest.isDigest
             else { throw UnreadableFile("line \(file.lineNumber) names no folder and manifest") }
-            lines.append(
-                Line(
-                    number: file.lineNumber, folder: folder, manifestDigest: digest,
-                    fields: record.byColumn))
+            lines.append((file.lineNumber, folder, digest, record.byColumn))
         }
     }
 
@@ -500,9 +493,8 @@ extension ReportFolderAudit {
                 before != LedgerTrail.beginning
             {
                 result.add(
-                    AuditProblem(
-                        run: link.folder, file: FileCheck.manifest,
-                        text: "its database is \(database), the runs before are of \(known)"))
+                    FileCheck.manifest, of: link.folder,
+                    "its database is \(database), the runs before are of \(known)")
             }
             known = database
         }

@@ -26,11 +26,11 @@ extension AuditResult {
             database.ledger, of: "entry", StoredLink.init(entry:)
         ) { entry, link, problems in
             for problem in problems {
-                add(AuditProblem(file: file, ledgerEntry: entry, text: problem))
+                add(file, entry: entry, problem)
             }
             guard let link else { return }
             if let problem = self.problem(of: link, reported, trail) {
-                add(AuditProblem(file: file, ledgerEntry: entry, text: problem))
+                add(file, entry: entry, problem)
             }
             if isBeforeEveryReport(entry, trail, hasHead: hasHead) {
                 let first = unshown?.lowerBound ?? entry
@@ -42,30 +42,28 @@ extension AuditResult {
         if let unshown { notes.append(Self.note(unshown)) }
         if !hasHead {
             add(
-                AuditProblem(
-                    file: file,
-                    text: "it ends with entry \(last) and does not hold the entry that the newest "
-                        + "report ends with" + (trail.number.map { ", number \($0)" } ?? "")
-                        + ": it was cut, or a backup was put back; if so, declare it with \"trueup "
-                        + "restored --reason TEXT\""))
+                file,
+                "it ends with entry \(last) and does not hold the entry that the newest report ends "
+                    + "with" + (trail.number.map { ", number \($0)" } ?? "")
+                    + ": it was cut, or a backup was put back; if so, declare it with \"trueup "
+                    + "restored --reason TEXT\"")
         }
     }
 
     /// The chain does not show that its end was cut off, so decisions that stored runs refer to must
     /// exist.
     private mutating func checkDecisions(_ database: DatabaseReading) throws {
-        func problem(_ decision: Int64, _ text: String) -> AuditProblem {
-            AuditProblem(
-                file: "the decisions in the database", text: "decision \(decision): \(text)")
-        }
+        let file = "the decisions in the database"
         let (count, last) = try Self.follow(
             database.decisions, of: "decision", StoredLink.init(decision:)
         ) { decision, _, problems in
-            for text in problems { add(problem(decision, text)) }
+            for problem in problems { add(file, "decision \(decision): \(problem)") }
         }
         decisions = count
         if let used = try database.highestDecisionInUse(), used > last {
-            add(problem(used, "runs refer to it, but the chain ends with decision \(last)"))
+            add(
+                file, "decision \(used): runs refer to it, but the chain ends with decision \(last)"
+            )
         }
     }
 

@@ -265,18 +265,17 @@ struct ControlCheck {
         let names = ["uncounted_corrections", "before", "corrections", "others_meanwhile", "after"]
         let counts = names.compactMap { Self.numbers(app.record($0)) }
         guard counts.count == names.count else {
-            report("its \(Self.name) of \(Self.words(key)) lack one of \(names)")
+            report(key, "lack one of \(names)")
             return
         }
         let (uncounted, before, corrections) = (counts[0], counts[1], counts[2])
         let (meanwhile, after) = (counts[3], counts[4])
         if ![before, after].allSatisfy({ !$0.contains(where: Self.isBelowNothing) }) {
-            report("its \(Self.name) of \(Self.words(key)) have a negative count")
+            report(key, "have a negative count")
         }
         if !Self.isSum([before, corrections, meanwhile], after) {
             report(
-                "its \(Self.name) of \(Self.words(key)) do not add up: before, corrections and "
-                    + "others_meanwhile are not after")
+                key, "do not add up: before, corrections and others_meanwhile are not after")
         }
         if app.states("previous") || app.states("others_since") {
             let (previous, since) = (
@@ -286,8 +285,9 @@ struct ControlCheck {
                 checkPrevious(app, key, previous)
             } else {
                 report(
-                    "its \(Self.name) of \(Self.words(key)) do not add up: previous, "
-                        + "uncounted_corrections and others_since are not before")
+                    key,
+                    "do not add up: previous, uncounted_corrections and others_since are not before"
+                )
             }
         }
         let lines = corrected.numbers[key] ?? [:]
@@ -299,9 +299,7 @@ struct ControlCheck {
         if lines.filter({ isKnown($0.key) && $0.value != 0 })
             != corrections.filter({ isKnown($0.key) })
         {
-            report(
-                "its \(Self.name) of \(Self.words(key)) have other corrections than "
-                    + CorrectionCheck.name)
+            report(key, "have other corrections than \(CorrectionCheck.name)")
         }
     }
 
@@ -312,9 +310,7 @@ struct ControlCheck {
             let counted = earlier[runID]?[key]
         else { return }
         if counted != previous {
-            report(
-                "its \(Self.name) of \(Self.words(key)) begin with other numbers than run \(runID) "
-                    + "ended with")
+            report(key, "begin with other numbers than run \(runID) ended with")
         }
     }
 
@@ -328,12 +324,14 @@ struct ControlCheck {
             }
         }
         guard let first = rows[0], rows.allSatisfy({ $0 == first }), first >= 0 else {
-            report(
-                "its \(Self.name) of \(Self.words(key)) count different numbers of checked rows "
-                    + "on the two sides")
+            report(key, "count different numbers of checked rows on the two sides")
             return 0
         }
         return first
+    }
+
+    private func report(_ app: [String], _ problem: String) {
+        report("its \(Self.name) of \(Self.words(app)) \(problem)")
     }
 
     private static func words(_ app: [String]) -> String {
