@@ -92,13 +92,6 @@ package func access(
     }.map(\.value)
 }
 
-/// The entitlements that a customer may use at a moment, by what is known.
-package func access(
-    _ customer: CustomerHoldings, at now: Timestamp, by catalogue: ProductCatalogue?
-) -> [EntitlementAccess] {
-    access(customer, by: catalogue).filter { $0.isActive(at: now) }
-}
-
 extension LocalSubscription {
     /// Whether the row does not say what it grants.
     ///

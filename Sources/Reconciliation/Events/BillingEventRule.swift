@@ -1,19 +1,19 @@
 package import Subscriptions
 
-/// Names the one billing event of a correction.
-///
-/// A correction may carry several (a renewal into another product, with auto-renewal off): the
-/// first that fits in this order names the event, and the message holds the rest. Money given back
-/// comes first, then whether the customer may use the service, then what they use and whose it is,
-/// and last what will be.
-package enum BillingEventRule {
+extension EventNaming {
+    /// The table by which the store names the one billing event of each correction, as it writes them.
+    ///
+    /// A correction may carry several (a renewal into another product, with auto-renewal off): the
+    /// first that fits in this order names the event, and the message holds the rest. Money given
+    /// back comes first, then whether the customer may use the service, then what they use and
+    /// whose it is, and last what will be.
+    ///
     /// - Parameter events: those that a receiver wants.
-    /// - Returns: the table that the store names corrections by, as it writes them.
-    package static func naming(of events: Set<BillingEvent>) -> EventNaming {
-        EventNaming(lines, delivered: events)
+    package init(of events: Set<BillingEvent>) {
+        self.init(Self.ordered, delivered: events)
     }
 
-    private static let lines: [EventNaming.Line] = [
+    private static let ordered: [Line] = [
         .init(.firstFill, when: .fillsIn),
         .init(.refund, when: .refundsPurchase(true)),
         .init(.refundReversed, when: .refundsPurchase(false)),
@@ -53,7 +53,7 @@ package enum BillingEventRule {
 
     private static let entitling = [value(.active), value(.billingGracePeriod)]
 
-    private static func status(_ statuses: SubscriptionStatus...) -> EventNaming.Condition {
+    private static func status(_ statuses: SubscriptionStatus...) -> Condition {
         .holds(.status, statuses.map(value))
     }
 

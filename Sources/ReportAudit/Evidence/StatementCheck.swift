@@ -24,19 +24,10 @@ struct StatementCheck {
     }
 
     /// Checks a correction, written or planned.
+    ///
+    /// Where it reverts another one, the evidence is that entry's, so only its identity is compared
+    /// and not the values.
     func check(_ entry: JSONRecord) async -> Outcome {
-        await check(entry) { values in problems(of: entry, values) }
-    }
-
-    /// Checks an entry that reverts another one: the evidence is that entry's, so only its identity
-    /// is compared and not the values.
-    func check(undoing entry: JSONRecord) async -> Outcome {
-        await check(entry) { values in identityProblems(of: entry, values) }
-    }
-
-    private func check(
-        _ entry: JSONRecord, holding: (StatedValues) -> [String]
-    ) async -> Outcome {
         guard let app = apps.app(of: entry) else {
             return Outcome(problems: [KnownApps.problem])
         }
@@ -44,7 +35,10 @@ struct StatementCheck {
             guard let values = try await values(of: entry, app) else {
                 return Outcome(problems: problemsOfErased(entry), restsOnErased: true)
             }
-            return Outcome(problems: holding(values), values: values)
+            let problems =
+                entry.states("undo_of")
+                ? identityProblems(of: entry, values) : problems(of: entry, values)
+            return Outcome(problems: problems, values: values)
         } catch {
             return Outcome(problems: [error.reason])
         }

@@ -89,11 +89,8 @@ package struct ReportedLedger {
 }
 
 extension ReportedLedger {
-    /// A run whose report shows an entry.
-    package struct ShowingReport: Sendable {
-        package let runID: String
-        fileprivate let folder: String
-    }
+    /// A run whose report shows an entry, and its folder.
+    package typealias ShowingReport = (runID: String, folder: String)
 
     /// The part of a signed payload that a report has.
     package enum ShownPayload: Hashable, Sendable {
@@ -114,7 +111,7 @@ extension ReportedLedger {
         else { return nil }
         let folder = String(path.dropLast(CorrectionCheck.name.count + 1))
         guard let name = folder.split(separator: "/").last else { return nil }
-        return ShowingReport(runID: String(name), folder: folder)
+        return (String(name), folder)
     }
 
     /// A payload in a run's report.

@@ -92,14 +92,11 @@ struct CorrectionCheck {
         of entry: JSONRecord, _ number: Int64, _ trail: LedgerTrail, _ audit: inout RunAudit,
         _ report: (String) -> Void
     ) async -> StatementCheck.Outcome {
-        guard entry.states("undo_of") else {
-            let outcome = await statements.check(entry)
-            take(outcome, &audit, report)
-            return outcome
-        }
+        let outcome = await statements.check(entry)
+        for problem in outcome.problems { report(problem) }
+        if outcome.restsOnErased { audit.onErased += 1 }
+        guard entry.states("undo_of") else { return outcome }
         audit.undone += 1
-        let outcome = await statements.check(undoing: entry)
-        take(outcome, &audit, report)
         guard let undone = entry.integer("undo_of"), undone < number else {
             report("its undo_of is not an earlier entry")
             return outcome
@@ -121,13 +118,6 @@ struct CorrectionCheck {
             report("its \(column) does not go back to what entry \(undone) found")
         }
         return outcome
-    }
-
-    private func take(
-        _ outcome: StatementCheck.Outcome, _ audit: inout RunAudit, _ report: (String) -> Void
-    ) {
-        for problem in outcome.problems { report(problem) }
-        if outcome.restsOnErased { audit.onErased += 1 }
     }
 }
 

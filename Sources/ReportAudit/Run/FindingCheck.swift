@@ -199,10 +199,7 @@ struct PlanCheck {
             await ahead.reach(line: list.lineNumber)
             identity.update(line: item.text { $0 != "fate" })
             counts.take(planned: item)
-            let found =
-                item.states("undo_of")
-                ? await statements.check(undoing: item) : await statements.check(item)
-            for problem in found.problems {
+            for problem in await statements.check(item).problems {
                 problems.add(Self.name, line: list.lineNumber, problem)
             }
         }

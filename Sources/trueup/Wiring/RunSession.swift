@@ -527,7 +527,7 @@ extension RunSession {
     /// How corrections are named as events; `nil` when no events are sent.
     var eventNaming: EventNaming? {
         guard run.job.mode == .apply, let settings = run.settings.notify else { return nil }
-        return BillingEventRule.naming(of: settings.events)
+        return EventNaming(of: settings.events)
     }
 
     func notifier() -> Notifier {

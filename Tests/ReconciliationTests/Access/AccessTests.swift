@@ -382,17 +382,15 @@ struct AccessCase: Sendable, CustomTestStringConvertible {
         let reversed = CustomerHoldings(
             subscriptions: held.rows.reversed(), purchases: held.purchases.reversed())
         #expect(access(reversed, by: held.catalogue) == found)
-        #expect(
-            access(holdings, at: Sample.now, by: held.catalogue)
-                == found.filter { $0.isActive(at: Sample.now) })
     }
 
     @Test func `ends at its end, and not before`() {
         let holdings = CustomerHoldings(
             subscriptions: [AccessCase.row("A", "pro.month", 1, until: 20)])
         let end = AccessCase.day(20)
-        #expect(access(holdings, at: end.adding(milliseconds: -1), by: nil).count == 1)
-        #expect(access(holdings, at: end, by: nil).isEmpty)
+        let grants = access(holdings, by: nil)
+        #expect(grants.filter { $0.isActive(at: end.adding(milliseconds: -1)) }.count == 1)
+        #expect(grants.filter { $0.isActive(at: end) }.isEmpty)
     }
 
     @Test func `names the statement and the kind of ownership`() throws {

@@ -46,7 +46,7 @@ import Testing
     private static func event(
         of entry: LedgerEntry, leaving row: LocalSubscription?
     ) -> BillingEvent? {
-        BillingEventRule.naming(of: Set(BillingEvent.allCases)).event(of: entry, leaving: row)
+        EventNaming(of: Set(BillingEvent.allCases)).event(of: entry, leaving: row)
     }
 
     private static func insertion(_ status: SubscriptionStatus) -> BillingEvent? {
@@ -178,10 +178,10 @@ import Testing
 
     @Test func `is kept to the events that anybody is to hear of`() {
         let (entry, row) = Self.update(to: .revoked) { $0.status = 1 }
-        #expect(BillingEventRule.naming(of: [.refund]).event(of: entry, leaving: row) == .refund)
+        #expect(EventNaming(of: [.refund]).event(of: entry, leaving: row) == .refund)
         // Not told under the name of a line further down.
         #expect(
-            BillingEventRule.naming(of: [.expiration, .correction]).event(of: entry, leaving: row)
+            EventNaming(of: [.expiration, .correction]).event(of: entry, leaving: row)
                 == nil)
     }
 
