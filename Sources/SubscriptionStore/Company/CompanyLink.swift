@@ -4,13 +4,21 @@ package import Subscriptions
 import Synchronization
 
 /// The company's own table behind the copy that the books hold.
-package struct CompanyLink: Sendable {
+package final class CompanyLink: Sendable {
     package let database: any CompanyDatabase
     package let mapping: TableMapping
     /// Pauses the run while the database is over a limit; `nil` where none is set.
     package let brake: CompanyBrake?
-    let outcomes = CompanyOutcomes()
-    let unread = UnreadApps()
+
+    /// Whose rows the copy was made of, `nil` for all; and the values that other apps have in their
+    /// columns, `nil` until they are first needed.
+    private let apps = Mutex<(read: [AppIdentity]?, others: [[String?]]?)>((nil, nil))
+    private let committedEntries = Mutex<ClosedRange<Int64>?>(nil)
+
+    /// How many changes were refused for each reason, and the row of the first correction that was.
+    private typealias Refusals = [String: (count: Int, first: SubscriptionKey?)]
+    private let refused = Mutex<(corrections: Refusals, entitlements: Refusals)>(([:], [:]))
+    private static let reasonsListed = 5
 
     package init(
         _ database: any CompanyDatabase, mapping: TableMapping, brake: DatabaseBrake? = nil
@@ -20,33 +28,22 @@ package struct CompanyLink: Sendable {
         self.brake = brake.map(CompanyBrake.init)
     }
 
-    /// The changes that the company's database refused, in sentences for a person.
-    package var remarks: [String] { outcomes.remarks + [brake?.remark].compactMap(\.self) }
-}
-
-/// The apps of the company's table whose rows the copy leaves out.
-final class UnreadApps: Sendable {
-    /// Whose rows the copy was made of, `nil` for all; and the values that other apps have in their
-    /// columns, `nil` until they are first needed.
-    private let known = Mutex<(read: [AppIdentity]?, others: [[String?]]?)>((nil, nil))
-
-    /// - Parameter apps: Whose rows the copy is made of; `nil` for all.
-    func reading(_ apps: [AppIdentity]?) {
-        known.withLock { $0 = (apps, nil) }
+    /// Notes whose rows the copy is made of; `nil` for all.
+    func noteReading(of read: [AppIdentity]?) {
+        apps.withLock { $0 = (read, nil) }
     }
 
-    /// The keys of rows with these original transaction ids under other apps.
-    func keys(
-        holding ids: [String], in database: any CompanyDatabase
-    ) throws(StoreError) -> [SubscriptionKey] {
-        let known = known.withLock(\.self)
+    /// The keys of rows with these original transaction ids under apps whose rows the copy leaves
+    /// out.
+    func unreadKeys(holding ids: [String]) throws(StoreError) -> [SubscriptionKey] {
+        let known = apps.withLock(\.self)
         guard let read = known.read else { return [] }
         let others: [[String?]]
         if let found = known.others {
             others = found
         } else {
             others = try database.apps(besides: read)
-            self.known.withLock { $0.others = others }
+            apps.withLock { $0.others = others }
         }
         var keys: [SubscriptionKey] = []
         for id in ids { keys += try database.rows(holding: id, in: others).map(\.key) }
@@ -56,60 +53,49 @@ final class UnreadApps: Sendable {
             }
         }
     }
-}
 
-/// The outcomes in the company's database: the entries that it committed, and the reasons of the
-/// changes that it refused, each once.
-final class CompanyOutcomes: Sendable {
-    private let committedEntries = Mutex<ClosedRange<Int64>?>(nil)
-
-    /// The entries that it has committed in the transaction at hand, before the books commit them;
-    /// `nil` until it has.
+    /// The entries that the database has committed in the transaction at hand, before the books
+    /// commit them; `nil` until it has.
     var committed: ClosedRange<Int64>? {
         get { committedEntries.withLock(\.self) }
         set { committedEntries.withLock { $0 = newValue } }
     }
 
-    private static let reasonsListed = 5
-
-    /// How many corrections were refused for each reason, and the first row that was.
-    private let reasons = Mutex<[String: (count: Int, first: SubscriptionKey)]>([:])
-
-    func note(_ reason: String, of key: SubscriptionKey) {
-        reasons.withLock { noted in
-            guard noted[reason] != nil || noted.count < Self.reasonsListed else { return }
-            noted[reason, default: (0, key)].count &+= 1
-        }
+    /// Notes that the database refused the correction of a row.
+    func noteRefusal(of key: SubscriptionKey, because reason: String) {
+        refused.withLock { Self.count(reason, of: key, in: &$0.corrections) }
     }
-
-    private let refusedEntitlements = Mutex<[String: Int]>([:])
 
     /// Notes that the company's table of entitlements does not take a row.
-    func noteEntitlement(_ reason: String) {
-        refusedEntitlements.withLock { noted in
-            guard noted[reason] != nil || noted.count < Self.reasonsListed else { return }
-            noted[reason, default: 0] &+= 1
-        }
+    func noteRefusalOfEntitlement(because reason: String) {
+        refused.withLock { Self.count(reason, of: nil, in: &$0.entitlements) }
     }
 
-    var remarks: [String] {
-        let entitlements = refusedEntitlements.withLock(\.self).sorted { $0.key < $1.key }
-        return remarksOfCorrections
-            + entitlements.map { reason, count in
-                "Your database refused \(count == 1 ? "1 entitlement" : "\(count) entitlements"), "
-                    + "and its table does not show \(count == 1 ? "it" : "them"): \(reason)."
-            }
+    private static func count(
+        _ reason: String, of key: SubscriptionKey?, in refusals: inout Refusals
+    ) {
+        guard refusals[reason] != nil || refusals.count < reasonsListed else { return }
+        refusals[reason, default: (0, key)].count &+= 1
     }
 
-    private var remarksOfCorrections: [String] {
-        reasons.withLock(\.self).sorted { $0.key < $1.key }.map { reason, refused in
-            let id = refused.first.originalTransactionID
+    /// The changes that the company's database refused, each reason once, in sentences for a person.
+    package var remarks: [String] {
+        let (corrections, entitlements) = refused.withLock(\.self)
+        var remarks = corrections.sorted { $0.key < $1.key }.map { reason, refused in
+            let id = refused.first?.originalTransactionID ?? ""
             return refused.count == 1
                 ? "Your database refused the correction of \(id), and nothing of it was written: "
                     + "\(reason)."
                 : "Your database refused \(refused.count) corrections, for example of \(id), and "
                     + "nothing of them was written: \(reason)."
         }
+        remarks += entitlements.sorted { $0.key < $1.key }.map { reason, refused in
+            let isOne = refused.count == 1
+            return "Your database refused "
+                + "\(isOne ? "1 entitlement" : "\(refused.count) entitlements"), "
+                + "and its table does not show \(isOne ? "it" : "them"): \(reason)."
+        }
+        return remarks + [brake?.remark].compactMap(\.self)
     }
 }
 
@@ -129,21 +115,6 @@ final class CompanyUnit {
     init(db: Database, link: CompanyLink) {
         self.db = db
         self.link = link
-    }
-
-    /// A change that the company's database did not make: the copy's is rolled back.
-    struct NotMade: Error {
-        let fate: CorrectionFate
-    }
-
-    /// The company's database took the whole transaction back at this change.
-    struct Undone: Error {}
-
-    /// The company's database refused the whole transaction at its end.
-    struct CommitRefused: Error {
-        let fate: CorrectionFate
-        /// In its words; `nil` where the row had changed.
-        let reason: String?
     }
 
     /// Does the work of one transaction of the books; without a table elsewhere nothing else
@@ -192,7 +163,8 @@ final class CompanyUnit {
     /// Changes the company's row; the copy's has been changed in the same way.
     ///
     /// - Parameter correction: As `kept` returned it.
-    /// - Throws: `NotMade` where the row is as it was.
+    /// - Throws: `RowChange.NotMade` where the row is as it was, and `PlanApplication.Undone` where
+    ///   the company's database took the whole transaction back at this change.
     func write(_ correction: PlannedCorrection) throws {
         guard let table = correction.changes.mappedTable,
             let mapping = link.mapping.mapping(of: table)
@@ -208,13 +180,13 @@ final class CompanyUnit {
         switch fate {
         case .applied(let version):
             if correction.action == .delete { try row.forget() } else { try row.set(version) }
-        case .stale: throw NotMade(fate: .stale)
+        case .stale: throw RowChange.NotMade(fate: .stale)
         case .refused(let reason):
-            link.outcomes.note(reason, of: correction.subscription)
-            throw NotMade(fate: .rejected)
+            link.noteRefusal(of: correction.subscription, because: reason)
+            throw RowChange.NotMade()
         case .undone(let reason):
-            link.outcomes.note(reason, of: correction.subscription)
-            throw Undone()
+            link.noteRefusal(of: correction.subscription, because: reason)
+            throw PlanApplication.Undone()
         }
     }
 
@@ -225,18 +197,17 @@ final class CompanyUnit {
 
     /// Commits there; the books commit when this returns.
     ///
-    /// - Throws: where nothing was written there, or that is not known; then the books roll back as
-    ///   well.
-    ///
     /// - Parameter settled: Settles the entitlements in the books, and returns those that changed.
+    /// - Throws: where nothing was written there, or that is not known; then the books roll back as
+    ///   well. `PlanApplication.Undone` where the database refused the whole transaction.
     private func commit(_ settled: () throws -> [CompanyEntitlementChange]) throws {
         guard let first = appended.first, let last = appended.last else { return rollBack() }
         let entitlements = link.mapping.entitlements == nil ? [] : try settled()
         isOpen = false
         switch try link.database.commit(keeping: entitlements) {
         case .committed: return noteCommitted()
-        case .refused(let reason): throw CommitRefused(fate: .rejected, reason: reason)
-        case .stale: throw CommitRefused(fate: .stale, reason: nil)
+        case .refused(let reason): throw PlanApplication.Undone(reason: reason)
+        case .stale: throw PlanApplication.Undone(fate: .stale)
         case .unknown: break
         }
         let found = try link.database.entries(after: first.number &- 1, limit: appended.count)
@@ -254,7 +225,7 @@ final class CompanyUnit {
     private func noteCommitted() {
         guard let first = appended.first?.number, let last = appended.last?.number, first <= last
         else { return }
-        link.outcomes.committed = first...last
+        link.committed = first...last
     }
 
     private func rollBack() {

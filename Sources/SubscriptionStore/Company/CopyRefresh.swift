@@ -351,7 +351,7 @@ extension SQLiteStore {
         let refresh = try await beginRefresh(of: company)
         try await adoptEntries(from: company, filling: shown)
         let apps = apps?.sorted()
-        company.unread.reading(apps)
+        company.noteReading(of: apps)
         var read: [CopyRefresh] = []
         for mapping in company.mapping.all {
             read.append(

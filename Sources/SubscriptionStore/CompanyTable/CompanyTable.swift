@@ -101,7 +101,7 @@ extension SQLiteStore {
     ) async throws(StoreError) -> [SubscriptionKey] {
         guard let company else { return [] }
         return try await blocking { () throws(StoreError) in
-            try company.unread.keys(holding: originalTransactionIDs, in: company.database)
+            try company.unreadKeys(holding: originalTransactionIDs)
         }.sorted()
     }
 

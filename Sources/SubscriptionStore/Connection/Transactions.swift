@@ -116,19 +116,19 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Result<Value, PlanApplication.Undone> {
         try? await Task.sleep(for: writeBackoff.pause)
         return try await retried(doing) { [self] in
-            company?.outcomes.committed = nil
+            company?.committed = nil
             do {
                 return .success(ended(try await connection.write { db in try begun(db, body) }))
             } catch let undone as PlanApplication.Undone {
                 return .failure(undone)
             } catch let error as DatabaseError {
                 // Books on a server have them, if it is only their copy that failed.
-                guard let entries = company?.outcomes.committed, mirror?.isAhead != true else {
+                guard let entries = company?.committed, mirror?.isAhead != true else {
                     throw error
                 }
                 throw StoreError(error, behind: entries)
             } catch let error as StoreError {
-                guard let entries = company?.outcomes.committed else { throw error }
+                guard let entries = company?.committed else { throw error }
                 throw error.behind(entries)
             }
         }

@@ -108,7 +108,7 @@ extension SQLiteStore {
                 guard try company.refusal(of: some) != nil else { return }
                 for change in some {
                     guard let words = try company.refusal(of: [change]) else { continue }
-                    company.outcomes.noteEntitlement(words)
+                    company.noteRefusalOfEntitlement(because: words)
                 }
             }
         }

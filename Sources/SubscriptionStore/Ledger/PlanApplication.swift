@@ -37,7 +37,8 @@ struct PlanApplication {
     /// The whole transaction was rolled back, and nothing of it was written: a trigger did so at
     /// one correction, or a deferred constraint at the end, which does not say at which.
     struct Undone: Error {
-        let items: [StoredCorrection]
+        /// Filled in by what applies them.
+        var items: [StoredCorrection] = []
         var fate = CorrectionFate.rejected
         /// The reason, where it is not noted yet.
         var reason: String?
@@ -101,14 +102,11 @@ struct PlanApplication {
     private func write(_ item: StoredCorrection) throws -> CorrectionFate {
         do {
             return try db.inCorrection { try make(item) }
-        } catch is RowChange.Refused {
+        } catch let notMade as RowChange.NotMade {
             known.head = nil
             guard db.isInsideTransaction else { throw Undone(items: [item]) }
-            return .rejected
-        } catch let notMade as CompanyUnit.NotMade {
-            known.head = nil
             return notMade.fate
-        } catch is CompanyUnit.Undone {
+        } catch is Undone {
             throw Undone(items: [item])
         }
     }
@@ -484,7 +482,7 @@ extension SQLiteStore {
                 if undone.fate == .stale { return undone.items.count }
                 guard let reason = undone.reason else { continue }
                 for item in undone.items {
-                    company?.outcomes.note(reason, of: item.correction.subscription)
+                    company?.noteRefusal(of: item.correction.subscription, because: reason)
                 }
                 return undone.items.count
             }
@@ -511,8 +509,9 @@ extension PlanApplication {
                 items = try application.apply(limit: limit)
                 return items.count
             }
-        } catch let refused as CompanyUnit.CommitRefused {
-            throw Undone(items: items, fate: refused.fate, reason: refused.reason)
+        } catch var undone as Undone {
+            if undone.items.isEmpty { undone.items = items }
+            throw undone
         }
     }
 }

@@ -8,11 +8,14 @@ struct RowChange {
     /// The run's clock: a date that lies after it by more than a day counts as none.
     let now: Timestamp
 
-    /// The database refused to change this row; other rows are not affected.
-    struct Refused: Error {}
+    /// A database did not change this row, and its change here is rolled back; other rows are not
+    /// affected.
+    struct NotMade: Error {
+        var fate = CorrectionFate.rejected
+    }
 
     /// - Returns: `.applied`, or `.stale` when the row changed since it was read.
-    /// - Throws: `Refused` when a trigger or constraint of the company's says no.
+    /// - Throws: `NotMade` when a trigger or constraint of the company's says no.
     func make() throws -> CorrectionFate {
         switch correction.target {
         case .update, .updatePeriod: try update()
@@ -167,10 +170,10 @@ struct RowChange {
         do {
             try db.executeCached(sql, arguments)
         } catch let error as DatabaseError where Self.concernsRowAlone(error) {
-            throw Refused()
+            throw NotMade()
         }
         // A trigger can also make a write vanish without a word.
-        guard db.changesCount == 1 else { throw Refused() }
+        guard db.changesCount == 1 else { throw NotMade() }
     }
 
     /// Whether a constraint, or one of the company's triggers, refused this row alone.
