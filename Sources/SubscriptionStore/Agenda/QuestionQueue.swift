@@ -140,11 +140,11 @@ struct QuestionQueue {
         """
 
     /// Adds questions of the checkpoint.
-    func ask(_ lines: [QueuedQuestion]) throws {
-        let statement = try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, NULL)")
+    func ask(_ lines: ArraySlice<QueuedQuestion>) throws {
         for line in lines {
-            try statement.execute(arguments: [passID, line.priority] + line.key.arguments)
+            try db.executeCached(
+                "INSERT OR IGNORE INTO trueup_pass_questions VALUES (?, ?, ?, ?, ?, NULL)",
+                [passID, line.priority] + line.key.arguments)
         }
     }
 }
@@ -342,7 +342,7 @@ extension SQLiteStore {
         let doing = "finding out which rows must be checked"
         let passID = pass.passID
         if let known = try await read(
-            doing, { db in try ScheduledPass(db: db, passID: passID).counts() })
+            doing, { db in try QuestionQueue(db: db, passID: passID).counts() })
         {
             return known
         }
@@ -372,7 +372,7 @@ extension SQLiteStore {
         } while position != nil
         try await ask(Self.sample(draw.take(), &counts), in: passID, doing)
         let found = counts
-        try await write(doing) { db in try ScheduledPass(db: db, passID: passID).note(found) }
+        try await write(doing) { db in try QuestionQueue(db: db, passID: passID).note(found) }
         return counts
     }
 
@@ -391,8 +391,7 @@ extension SQLiteStore {
     private func ask(
         _ lines: [QueuedQuestion], in passID: Int64, _ doing: String
     ) async throws(StoreError) {
-        for start in stride(from: 0, to: lines.count, by: StoreLimits.rowsPerChunk) {
-            let some = Array(lines[start..<min(lines.count, start + StoreLimits.rowsPerChunk)])
+        for some in lines.chunked(by: StoreLimits.rowsPerChunk) {
             try await write(doing) { db in try QuestionQueue(db: db, passID: passID).ask(some) }
         }
     }
@@ -413,7 +412,7 @@ extension SQLiteStore {
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage {
         try await read("counting what was asked") { db in
-            try ScheduledPass(db: db, passID: pass.passID).coverage(kind: kind)
+            try QuestionQueue(db: db, passID: pass.passID).coverage(kind: kind)
         }
     }
 

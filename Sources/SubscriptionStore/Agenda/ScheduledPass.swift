@@ -2,10 +2,7 @@ import GRDB
 import Subscriptions
 
 /// The questions that a checkpoint found when it was scheduled, and how many are done.
-struct ScheduledPass {
-    let db: Database
-    let passID: Int64
-
+extension QuestionQueue {
     /// `nil` before the checkpoint is scheduled.
     func counts() throws -> ScheduleCounts? {
         let row = try Row.fetchOne(
@@ -23,7 +20,7 @@ struct ScheduledPass {
         counts.due = try byReason(
             """
             SELECT turn / 2, count(*) FROM trueup_pass_questions
-            WHERE pass_id = ? AND turn >= \(QuestionQueue.firstDuePriority) GROUP BY 1
+            WHERE pass_id = ? AND turn >= \(Self.firstDuePriority) GROUP BY 1
             """)
         return counts
     }
@@ -99,7 +96,7 @@ struct ScheduledPass {
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id
             FROM trueup_pass_questions WHERE pass_id = ?1
             UNION SELECT reason, bundle_id, environment, original_transaction_id
-            FROM trueup_agenda WHERE \(QuestionQueue.isForThisRun())) AS q
+            FROM trueup_agenda WHERE \(isForThisRun())) AS q
         WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?1
             AND \(SubscriptionKey.agree("p", "q"))
             AND ifnull(p.reason, '') <> '\(UndecidedReason.deadline.rawValue)')

@@ -5,18 +5,14 @@ import Subscriptions
 /// Finds losses of a plan whose customer gains the same entitlement by another correction of the plan.
 ///
 /// A judgement sees the subscriptions of one Apple Account in one app. A customer may have another
-/// account, or use another app of the company's, in whose answer the gain was found. Both are linked as
-/// `LinkedCorrections` needs it: the gain is written first, and the loss only if the gain is stored.
-struct EntitlementLinks {
-    let db: Database
-    let passID: Int64
-    let catalogue: ProductCatalogue?
-
+/// account, or use another app of the company's, in whose answer the gain was found. Both are linked:
+/// the gain is written first, and the loss only if the gain is stored.
+extension LinkedCorrections {
     /// A loss, and the subscriptions by which access continues.
     typealias Link = (correction: Int64, key: SubscriptionKey, before: [String], gains: [String])
 
     /// The links that are missing; none for a run that applies a stored plan or reverts a run.
-    func missing() throws -> [Link] {
+    func missing(by catalogue: ProductCatalogue?) throws -> [Link] {
         guard try !db.holds("trueup_applications WHERE pass_id = ?", [passID]) else { return [] }
         let losses = try Row.fetchCursor(
             db,
@@ -33,7 +29,7 @@ struct EntitlementLinks {
             let loss = try PlanApplication.StoredCorrection(row)
             guard loss.correction.endsAccess else { continue }
             let known = loss.correction.continuedBy
-            let gains = try self.gains(insteadOf: loss.correction.subscription)
+            let gains = try gains(insteadOf: loss.correction.subscription, by: catalogue)
                 .filter { !known.contains($0) }
             guard !gains.isEmpty else { continue }
             links.append((loss.id, loss.correction.subscription, known, gains))
@@ -42,7 +38,9 @@ struct EntitlementLinks {
     }
 
     /// Subscriptions of the customer that give an entitlement of this one by the same plan.
-    private func gains(insteadOf key: SubscriptionKey) throws -> [String] {
+    private func gains(
+        insteadOf key: SubscriptionKey, by catalogue: ProductCatalogue?
+    ) throws -> [String] {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
@@ -81,13 +79,13 @@ struct EntitlementLinks {
         return gains
     }
 
-    func write(_ links: [Link]) throws {
+    func write(_ links: ArraySlice<Link>) throws {
         for link in links {
             let others = link.before + link.gains
             try db.executeCached(
                 "UPDATE trueup_pass_corrections SET continued_by = ? WHERE correction_id = ?",
                 [TextList.encode(others), link.correction])
-            try LinkedCorrections(db: db, passID: passID).add(link.gains, to: link.key)
+            try add(link.gains, to: link.key)
         }
     }
 }
@@ -97,13 +95,11 @@ extension SQLiteStore {
     func linkByEntitlement(_ pass: OpenPass) async throws(StoreError) {
         let doing = "ordering the corrections of a plan"
         let links = try await read(doing) { [catalogue] db in
-            try EntitlementLinks(db: db, passID: pass.passID, catalogue: catalogue).missing()
+            try LinkedCorrections(db: db, passID: pass.passID).missing(by: catalogue)
         }
-        for start in stride(from: 0, to: links.count, by: StoreLimits.correctionsPerChunk) {
-            let part = Array(links[start...].prefix(StoreLimits.correctionsPerChunk))
-            try await write(doing) { [catalogue] db in
-                try EntitlementLinks(db: db, passID: pass.passID, catalogue: catalogue)
-                    .write(part)
+        for some in links.chunked(by: StoreLimits.correctionsPerChunk) {
+            try await write(doing) { db in
+                try LinkedCorrections(db: db, passID: pass.passID).write(some)
             }
         }
     }

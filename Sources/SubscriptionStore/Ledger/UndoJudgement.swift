@@ -11,16 +11,17 @@ struct UndoJudgement {
     /// The run to revert.
     let runID: String
 
-    /// The entries that a run wrote or its report showed, before the given one, newest first.
-    func items(before position: Int64, limit: Int) throws -> [UndoItem] {
+    /// A chunk of the entries that a run wrote or its report showed, before the given one, newest
+    /// first.
+    func items(before position: Int64) throws -> [UndoItem] {
         let rows = try Row.fetchAll(
             db,
             sql: """
                 SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
                 WHERE l.entry < ?2 AND \(Self.isOfRun)
-                ORDER BY l.entry DESC LIMIT ?3
+                ORDER BY l.entry DESC LIMIT \(StoreLimits.correctionsPerChunk)
                 """,
-            arguments: [runID, position, limit])
+            arguments: [runID, position])
         return try rows.map { try item(for: LedgerEntry($0)) }
     }
 
@@ -37,13 +38,9 @@ struct UndoJudgement {
         do {
             let situation = try situation(of: entry)
             return UndoItem(entry: entry, standing: .ready(try inverse(of: entry, in: situation)))
-        } catch let conflict as Conflict {
-            return UndoItem(entry: entry, standing: .conflict(conflict.found))
+        } catch let conflict as UndoConflict {
+            return UndoItem(entry: entry, standing: .conflict(conflict))
         }
-    }
-
-    private struct Conflict: Error {
-        let found: UndoConflict
     }
 
     /// The row as it will be after all later corrections of this run are reverted.
@@ -56,8 +53,8 @@ struct UndoJudgement {
         if now.row != nil, let last = newest.rowVersion, let version = now.version, version != last
         {
             let changed = changedColumns(of: newest, in: now.row)
-            throw Conflict(
-                found: changed.isEmpty ? .written(version: version, was: last) : .changed(changed))
+            throw changed.isEmpty
+                ? UndoConflict.written(version: version, was: last) : .changed(changed)
         }
         // A later entry and its own undo, both after this one, come to nothing together.
         let numbers = Set(later.map(\.number))
@@ -65,7 +62,7 @@ struct UndoJudgement {
             if let undone = other.undoOf, numbers.contains(undone) { continue }
             if try undoing(other.number) != nil { continue }
             guard try isOfRun(other.number), case .ready(let step) = try item(for: other).standing
-            else { throw Conflict(found: .corrected(entry: other.number, runID: other.runID)) }
+            else { throw UndoConflict.corrected(entry: other.number, runID: other.runID) }
             now = after(step, now)
         }
         return now
@@ -91,15 +88,15 @@ struct UndoJudgement {
             let newest = try NewestStatements(db: db).date(of: entry.subscription),
             newest > entry.appleSignedDate
         {
-            throw Conflict(found: .outdated(newest: newest))
+            throw UndoConflict.outdated(newest: newest)
         }
         switch entry.rowAction {
         case .delete:
-            guard situation.row == nil else { throw Conflict(found: .there) }
+            guard situation.row == nil else { throw UndoConflict.there }
         case .insert, .update:
-            guard situation.row != nil else { throw Conflict(found: .gone) }
+            guard situation.row != nil else { throw UndoConflict.gone }
             let changed = changedColumns(of: entry, in: situation.row)
-            guard changed.isEmpty else { throw Conflict(found: .changed(changed)) }
+            guard changed.isEmpty else { throw UndoConflict.changed(changed) }
         }
         return entry.inverse(ofRun: runID, rowVersion: situation.version)
     }
@@ -130,7 +127,7 @@ struct UndoJudgement {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT row_version FROM \(row == nil ? "trueup_row_versions" : "subscriptions")
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
+                WHERE \(SubscriptionKey.isKey)
                 """)
         return (row, try Int64.fetchOne(statement, arguments: key.arguments))
     }
@@ -188,19 +185,15 @@ extension LedgerEntry {
     }
 }
 
-/// Puts the inverse of a run's corrections into a checkpoint.
-struct UndoStaging {
-    let db: Database
-    let run: RunReference
-    /// The run to revert.
-    let undone: String
+extension UndoConflict: Error {}
 
-    func stage(before position: Int64) throws -> [UndoItem] {
+extension UndoJudgement {
+    /// Puts the inverse of the next corrections into a checkpoint.
+    func stage(before position: Int64, in run: RunReference) throws -> [UndoItem] {
         try db.execute(
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, undo_of) VALUES (?, ?)",
-            arguments: [run.passID, undone])
-        let items = try UndoJudgement(db: db, runID: undone)
-            .items(before: position, limit: StoreLimits.correctionsPerChunk)
+            arguments: [run.passID, runID])
+        let items = try items(before: position)
         let staging = CorrectionStaging(db: db, run: run)
         for item in items {
             switch item.standing {
@@ -214,9 +207,9 @@ struct UndoStaging {
             case .conflict:
                 // As it would have reverted the entry, had the row stayed as it was.
                 let correction = item.entry.inverse(
-                    ofRun: undone, rowVersion: item.entry.rowVersion)
+                    ofRun: runID, rowVersion: item.entry.rowVersion)
                 try staging.note(.stale, ofCorrection: try staging.store(correction))
-                try noteMoved(correction.subscription)
+                try noteMoved(correction.subscription, in: run)
             }
         }
         return items
@@ -254,7 +247,7 @@ struct UndoStaging {
         return names
     }
 
-    private func noteMoved(_ key: SubscriptionKey) throws {
+    private func noteMoved(_ key: SubscriptionKey, in run: RunReference) throws {
         try db.executeCached(
             """
             INSERT OR REPLACE INTO trueup_pass_rows (
@@ -278,9 +271,8 @@ extension SQLiteStore {
         while let start = position {
             let items = try await write(doing) { db in
                 try Self.require(runID, db)
-                return try UndoStaging(
-                    db: db, run: RunReference(run, in: pass, db), undone: runID
-                ).stage(before: start)
+                return try UndoJudgement(db: db, runID: runID)
+                    .stage(before: start, in: RunReference(run, in: pass, db))
             }
             for item in items { counts.add(item) }
             position = items.last?.entry.number
@@ -298,8 +290,7 @@ extension SQLiteStore {
             try Self.require(runID, db)
             var position = Int64.max
             while true {
-                let items = try UndoJudgement(db: db, runID: runID)
-                    .items(before: position, limit: StoreLimits.correctionsPerChunk)
+                let items = try UndoJudgement(db: db, runID: runID).items(before: position)
                 for item in items { try body(item) }
                 guard let last = items.last else { return }
                 position = last.entry.number

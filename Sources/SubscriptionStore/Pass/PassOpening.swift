@@ -213,37 +213,35 @@ struct PassOpening {
 
     /// Forgets rows, so that the walk checks them again.
     static func askAgain(about keys: [StoredKey], _ opened: Opened, _ db: Database) throws {
-        let corrections = try db.cachedStatement(
-            sql: """
-                UPDATE trueup_pass_corrections SET superseded_by = ?
-                WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)
-                    AND superseded_by IS NULL AND fate = 'planned'
-                """)
-        let findings = try db.cachedStatement(
-            sql: """
+        let priority = QueuedQuestion.priority(.heldBack, isEntitling: false)
+        for key in keys {
+            let row: StatementArguments = [opened.passID] + key.arguments
+            // An answer about another row may have brought it, so nothing else need ask about it.
+            try db.executeCached(
+                """
+                INSERT OR IGNORE INTO trueup_pass_questions
+                SELECT pass_id, \(priority), bundle_id, environment, original_transaction_id, NULL
+                FROM trueup_pass_rows WHERE pass_id = ? AND is_doubtful = 1
+                    AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)
+                """, row)
+            try db.executeCached(
+                """
                 UPDATE trueup_pass_findings SET superseded_by = ?
                 WHERE pass_id = ? AND (outcome_bundle_id, outcome_environment,
                     outcome_original_transaction_id) = (?, ?, ?) AND superseded_by IS NULL
                     AND is_carried = 0
-                """)
-        let questions = try db.cachedStatement(
-            sql: """
-                INSERT OR IGNORE INTO trueup_pass_questions
-                SELECT pass_id, \(QueuedQuestion.priority(.heldBack, isEntitling: false)), bundle_id,
-                    environment, original_transaction_id, NULL FROM trueup_pass_rows
-                WHERE pass_id = ? AND is_doubtful = 1
-                    AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)
-                """)
-        for key in keys {
-            // An answer about another row may have brought it, so nothing else need ask about it.
-            try questions.execute(arguments: [opened.passID] + key.arguments)
-            try findings.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
-            try corrections.execute(arguments: [opened.sequence, opened.passID] + key.arguments)
+                """, [opened.sequence] + row)
+            try db.executeCached(
+                """
+                UPDATE trueup_pass_corrections SET superseded_by = ?
+                WHERE pass_id = ? AND (bundle_id, environment, original_transaction_id) = (?, ?, ?)
+                    AND superseded_by IS NULL AND fate = 'planned'
+                """, [opened.sequence] + row)
             try db.executeCached(
                 """
                 DELETE FROM trueup_pass_rows WHERE pass_id = ?
                     AND (bundle_id, environment, original_transaction_id) = \(key.marks)
-                """, [opened.passID] + key.arguments)
+                """, row)
         }
         // They lie behind the walk's position; what is settled is skipped on the way.
         try db.execute(
@@ -312,12 +310,23 @@ extension RunReference {
     }
 }
 
-/// One small step of throwing away what ended passes no longer need.
-struct PassPurge {
-    let db: Database
+/// Throwing away what ended passes no longer need, a little at a time.
+///
+/// Bookkeeping must not grow with every run: of a checkpoint that is over, only what its runs'
+/// reports show is kept.
+extension SQLiteStore {
+    /// Throws all of it away.
+    ///
+    /// - Parameter note: Takes how many rows a step deleted at most.
+    /// - Throws: An error of the database.
+    func purgeEndedPasses(noting note: (Int) -> Void = { _ in }) async throws(StoreError) {
+        while try await write("clearing the bookkeeping of ended passes", Self.purgeSome) {
+            note(StoreLimits.rowsPerChunk)
+        }
+    }
 
     /// Deletes up to a chunk of rows; whether there may be more.
-    func step() throws -> Bool {
+    private static func purgeSome(_ db: Database) throws -> Bool {
         guard
             let ended = try Row.fetchOne(
                 db,
@@ -328,21 +337,21 @@ struct PassPurge {
                     """),
             let passID = ended.integer(at: 0)
         else { return false }
-        for (table, id, rest) in Self.working {
-            guard try deleteFirst(of: table, by: id, then: rest, passID: passID) else {
+        for (table, id, rest) in workingTables {
+            guard try db.deleteFirst(of: table, by: id, then: rest, passID: passID) else {
                 return true
             }
         }
         let question = "pass_id, turn, bundle_id, environment, original_transaction_id"
-        guard try deleteSome(of: "trueup_pass_questions", key: question, passID: passID) else {
+        guard try db.deleteSome(of: "trueup_pass_questions", key: question, passID: passID) else {
             return true
         }
         for table in ["trueup_pass_recovered", "trueup_pass_history"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
         }
         if ended.integer(at: 1) == 0 {
-            for (table, key) in Self.reported {
-                guard try deleteSome(of: table, key: key, passID: passID) else { return true }
+            for (table, key) in reportedTables {
+                guard try db.deleteSome(of: table, key: key, passID: passID) else { return true }
             }
             try db.execute(
                 sql: "DELETE FROM trueup_pass_notifications WHERE pass_id = ?",
@@ -355,7 +364,7 @@ struct PassPurge {
 
     /// Tables with the last column of their key, and with how it continues where there may be more
     /// than a chunk of one subscription.
-    private static let working: [(table: String, id: String, rest: [String])] = [
+    private static let workingTables: [(table: String, id: String, rest: [String])] = [
         ("trueup_pass_rows", "original_transaction_id", []),
         ("trueup_pass_revisions", "original_transaction_id", []),
         ("trueup_canaries", "original_transaction_id", []),
@@ -367,18 +376,20 @@ struct PassPurge {
         ),
     ]
 
-    private static let reported = [
+    private static let reportedTables = [
         ("trueup_pass_findings", "finding_seq"), ("trueup_pass_corrections", "correction_id"),
     ]
+}
 
+extension Database {
     /// Deletes the first rows by key, which SQLite finds without reading the others; whether the
     /// checkpoint has none left.
-    private func deleteFirst(
+    fileprivate func deleteFirst(
         of table: String, by id: String, then rest: [String], passID: Int64
     ) throws -> Bool {
         let more = rest.map { ", " + $0 }.joined()
         let bound = try Row.fetchOne(
-            db,
+            self,
             sql: """
                 SELECT \(id), environment, bundle_id\(more) FROM \(table)
                 WHERE pass_id = ?
@@ -386,13 +397,13 @@ struct PassPurge {
                 """,
             arguments: [passID, StoreLimits.rowsPerChunk])
         guard let bound else {
-            try db.execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
+            try execute(sql: "DELETE FROM \(table) WHERE pass_id = ?", arguments: [passID])
             return true
         }
         let end = try StoredKey(bound)
         let marks = end.marks.dropLast() + rest.map { _ in ", ?" }.joined() + ")"
         let values = Array(bound.databaseValues).suffix(rest.count)
-        try db.execute(
+        try execute(
             sql: """
                 DELETE FROM \(table) WHERE pass_id = ?
                     AND (bundle_id, environment, \(id)\(more)) < \(marks)
@@ -401,30 +412,14 @@ struct PassPurge {
         return false
     }
 
-    private func deleteSome(of table: String, key: String, passID: Int64) throws -> Bool {
-        try db.execute(
+    fileprivate func deleteSome(of table: String, key: String, passID: Int64) throws -> Bool {
+        try execute(
             sql: """
                 DELETE FROM \(table) WHERE (\(key)) IN (
                     SELECT \(key) FROM \(table) WHERE pass_id = ? LIMIT ?)
                 """,
             arguments: [passID, StoreLimits.rowsPerChunk])
-        return db.changesCount < StoreLimits.rowsPerChunk
-    }
-}
-
-/// Throwing away what ended passes no longer need, a little at a time.
-///
-/// Bookkeeping must not grow with every run: of a checkpoint that is over, only what its runs'
-/// reports show is kept.
-extension SQLiteStore {
-    ///
-    /// - Parameter note: Takes how many rows a step deleted at most.
-    /// - Throws: An error of the database.
-    func purgeEndedPasses(noting note: (Int) -> Void = { _ in }) async throws(StoreError) {
-        let doing = "clearing the bookkeeping of ended passes"
-        while try await write(doing, { db in try PassPurge(db: db).step() }) {
-            note(StoreLimits.rowsPerChunk)
-        }
+        return changesCount < StoreLimits.rowsPerChunk
     }
 }
 
