@@ -28,19 +28,6 @@ package struct CopyRefresh: Hashable, Sendable {
 
     package init(_ table: MappedTable = .subscriptions) { self.table = table }
 
-    mutating func add(_ other: CopyRefresh) {
-        rows &+= other.rows
-        inserted &+= other.inserted
-        changed &+= other.changed
-        deleted &+= other.deleted
-        unreadable &+= other.unreadable
-        doubled &+= other.doubled
-        firstUnreadable = firstUnreadable ?? other.firstUnreadable
-        firstDoubled = firstDoubled ?? other.firstDoubled
-        overlong &+= other.overlong
-        firstOverlong = firstOverlong ?? other.firstOverlong
-    }
-
     /// Remarks for the person on call, in sentences.
     package var remarks: [String] {
         var remarks: [String] = []
@@ -99,9 +86,11 @@ struct CopyWriter {
     /// bytes a line), and one such row must not end every run.
     static let longestKeyBytes = 1000
 
+    /// Returns the counts with these rows added to them.
+    ///
     /// Every row is marked as seen, because the two databases do not sort keys alike.
-    func take(_ rows: ArraySlice<CompanyRow>) throws -> CopyRefresh {
-        var counts = CopyRefresh(table)
+    func take(_ rows: ArraySlice<CompanyRow>, addingTo counts: CopyRefresh) throws -> CopyRefresh {
+        var counts = counts
         try OptionalColumns.add(mapping.read.compactMap(\.field.ofSubscription), to: db)
         var doubled = DoubledKeys(db: db)
         for row in rows {
@@ -134,7 +123,13 @@ struct CopyWriter {
         }
         let fields = mapping.read.map(\.field).filter { !mapping.key.contains($0) }
         var values = fields.map { stored($0, of: row) }
-        guard !fields.isEmpty else { return try insertKey(row.key, &counts) }
+        guard !fields.isEmpty else {
+            try db.executeCached(
+                "INSERT OR IGNORE INTO \(table.rawValue) (\(table.keyNames)) VALUES (?, ?, ?)",
+                row.key.arguments)
+            counts.inserted &+= Int64(db.changesCount)
+            return
+        }
         let names = fields.map(\.name)
         let read = try db.cachedStatement(
             sql: """
@@ -188,14 +183,6 @@ struct CopyWriter {
         return mapping.isReading(read, of: held, in: field)
     }
 
-    private func insertKey(_ key: SubscriptionKey, _ counts: inout CopyRefresh) throws {
-        try db.executeCached(
-            """
-            INSERT OR IGNORE INTO \(table.rawValue) (\(table.keyNames)) VALUES (?, ?, ?)
-            """, key.arguments)
-        counts.inserted &+= Int64(db.changesCount)
-    }
-
     /// - Returns: `false` where this reading has seen the key before.
     private func mark(_ row: CompanyRow) throws -> Bool {
         try db.executeCached(
@@ -240,8 +227,7 @@ extension SubscriptionKey {
 /// Keys that several rows of the company's own table have: the copy holds one row of each.
 struct DoubledKeys {
     let db: Database
-    private lazy var areAny: Bool? = try? Bool.fetchOne(
-        db, sql: "SELECT EXISTS (SELECT 1 FROM trueup_company_doubled)")
+    private lazy var areAny = try? db.holds("trueup_company_doubled")
 
     init(db: Database) { self.db = db }
 
@@ -264,19 +250,11 @@ struct DoubledKeys {
 
     func forget(_ key: SubscriptionKey) throws {
         try db.executeCached(
-            """
-            DELETE FROM trueup_company_doubled
-            WHERE \(SubscriptionKey.isKey)
-            """, key.arguments)
+            "DELETE FROM trueup_company_doubled WHERE \(SubscriptionKey.isKey)", key.arguments)
     }
 
     func contains(_ key: SubscriptionKey) throws -> Bool {
-        try Row.fetchOne(
-            db,
-            sql: """
-                SELECT 1 FROM trueup_company_doubled
-                WHERE \(SubscriptionKey.isKey)
-                """, arguments: key.arguments) != nil
+        try db.holds("trueup_company_doubled WHERE \(SubscriptionKey.isKey)", key.arguments)
     }
 
     /// Keys of which no report says yet that several rows have them.
@@ -389,10 +367,10 @@ extension SQLiteStore {
             }
             let before = counts.rows &+ counts.overlong
             for rows in page.rows.chunked(by: StoreLimits.scatteredRowsPerChunk) {
-                let read = try await write("copying rows of \(mapping.table)") { db in
-                    try CopyWriter(db: db, mapping: mapping, refresh: refresh).take(rows)
+                counts = try await write("copying rows of \(mapping.table)") { [counts] db in
+                    try CopyWriter(db: db, mapping: mapping, refresh: refresh)
+                        .take(rows, addingTo: counts)
                 }
-                counts.add(read)
             }
             // One may be moved behind the cursor by a write of the company's, but never all.
             pagesReadBefore =
@@ -457,14 +435,7 @@ extension SQLiteStore {
             }
             return true
         }
-        let hasRows =
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM subscriptions)
-                        OR EXISTS (SELECT 1 FROM transactions)
-                    """) ?? false
-        guard !hasRows else {
+        guard try !db.holds("subscriptions"), try !db.holds("transactions") else {
             throw StoreError.schema(
                 "\(path) has rows of its own, which rows imported from \(table) would "
                     + "replace. Nothing was read or written. Name another file in "
@@ -493,16 +464,13 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Int64? {
         try await read("counting the imported rows") { db in
             let count = "SELECT count(*) FROM \(table.marks)"
-            guard let apps else {
-                let rows = try db.count(count)
-                return rows == 0 ? nil : Int64(rows)
-            }
-            let rows = try apps.reduce(0) { rows, app in
-                try rows
-                    &+ db.count(
-                        count + " WHERE bundle_id = ? AND environment = ?",
-                        [app.bundleID, app.environment.rawValue])
-            }
+            let rows =
+                try apps?.reduce(0) { rows, app in
+                    try rows
+                        &+ db.count(
+                            count + " WHERE bundle_id = ? AND environment = ?",
+                            [app.bundleID, app.environment.rawValue])
+                } ?? db.count(count)
             return rows == 0 ? nil : Int64(rows)
         }
     }

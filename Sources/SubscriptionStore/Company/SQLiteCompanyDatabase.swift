@@ -78,9 +78,7 @@ extension SQLiteCompanyDatabase {
             return CompanyPage(rows: [], next: nil)
         }
         let statement = statements.page(after: cursor, limit: limit &+ 1, of: apps)
-        let found = try perform("reading the table \(statements.mapping.table)") { db in
-            try Self.texts(statement, db)
-        }
+        let found = try texts(statement, doing: "reading the table \(statements.mapping.table)")
         return CompanyPage(of: found, limit: limit, by: statements)
     }
 
@@ -90,17 +88,14 @@ extension SQLiteCompanyDatabase {
         guard let statements = statements(of: table),
             let statement = statements.keyless(of: apps)
         else { return KeylessRows() }
-        return statements.keyless(
-            of: try perform("counting rows without a key in \(statements.mapping.table)") { db in
-                try Self.texts(statement, db).first
-            })
+        let doing = "counting rows without a key in \(statements.mapping.table)"
+        return statements.keyless(of: try texts(statement, doing: doing).first)
     }
 
     package func row(_ key: SubscriptionKey) throws(StoreError) -> CompanyRow? {
         guard let statement = statements.row(key) else { return nil }
-        return try perform("reading a row of \(mapping.table)") { db in
-            try Self.texts(statement, db).first
-        }.map(mapping.row)
+        return try texts(statement, doing: "reading a row of \(mapping.table)").first
+            .map(mapping.row)
     }
 
     package func number(of query: String) throws(StoreError) -> Double {
@@ -120,18 +115,16 @@ extension SQLiteCompanyDatabase {
 
     package func apps(besides apps: [AppIdentity]) throws(StoreError) -> [[String?]] {
         guard let statement = statements.apps(besides: apps) else { return [] }
-        return try perform("looking for the apps of \(mapping.table)") { db in
-            try Self.texts(statement, db)
-        }
+        return try texts(statement, doing: "looking for the apps of \(mapping.table)")
     }
 
     package func rows(
         holding id: String, in apps: [[String?]]
     ) throws(StoreError) -> [CompanyRow] {
         guard let statement = statements.rows(holding: id, in: apps) else { return [] }
-        return try perform("looking for rows of a subscription in \(mapping.table)") { db in
-            try Self.texts(statement, db)
-        }.map(mapping.row)
+        return try texts(
+            statement, doing: "looking for rows of a subscription in \(mapping.table)"
+        ).map(mapping.row)
     }
 
     package func begin() throws(StoreError) {
@@ -262,16 +255,17 @@ extension SQLiteCompanyDatabase {
         }
     }
 
-    static func texts(
-        _ statement: MappedStatement, _ db: Database
-    ) throws -> [[String?]] {
-        let rows = try Row.fetchCursor(
-            db.cachedStatement(sql: statement.sql),
-            arguments: StatementArguments(statement.arguments.map(\.bound)))
+    private func texts(
+        _ statement: MappedStatement, doing: String
+    ) throws(StoreError) -> [[String?]] {
+        try perform(doing) { db in try Self.texts(statement, db) }
+    }
+
+    private static func texts(_ statement: MappedStatement, _ db: Database) throws -> [[String?]] {
         var found: [[String?]] = []
-        while let row = try rows.next() {
-            found.append((0..<row.count).map { row.text(at: $0) })
-        }
+        try db.forEachRow(
+            cached: statement.sql, StatementArguments(statement.arguments.map(\.bound))
+        ) { row in found.append((0..<row.count).map { row.text(at: $0) }) }
         return found
     }
 }
@@ -516,10 +510,8 @@ extension SQLiteCompanyDatabase {
         _ select: (EntitlementStatements) -> MappedStatement
     ) throws(StoreError) -> [CompanyEntitlement] {
         guard let entitlements else { return [] }
-        let found = try perform("reading the entitlements in \(entitlements.name)") { db in
-            try Self.texts(select(entitlements), db)
-        }
-        return entitlements.rows(of: found)
+        let doing = "reading the entitlements in \(entitlements.name)"
+        return entitlements.rows(of: try texts(select(entitlements), doing: doing))
     }
 
     package func obstacleToEntitlements(mayWrite: Bool) throws(StoreError) -> String? {
