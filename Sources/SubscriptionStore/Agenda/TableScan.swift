@@ -171,7 +171,7 @@ struct CheckScan {
         guard Self.key.allSatisfy({ row.kind(at: $0) == .text }) else { return nil }
         while !isAtEnd {
             let order = order(with: row)
-            if order == 0 { return CheckRecord(columns, at: 3) }
+            if order == 0 { return CheckRecord(at: 3) { columns.integer(at: $0) } }
             if order > 0 { return nil }
             isAtEnd = try cursor.next() == nil
         }
@@ -184,27 +184,6 @@ struct CheckScan {
             if order != 0 { return order }
         }
         return 0
-    }
-}
-
-extension CheckRecord {
-    /// Reads `columns`, the first of them at an index; `nil` without a record.
-    fileprivate init?(_ columns: ColumnsInPlace, at index: Int) {
-        guard let asked = columns.integer(at: index),
-            let agreed = columns.integer(at: index + 4)
-        else { return nil }
-        func time(_ offset: Int) -> Timestamp? {
-            columns.integer(at: index + offset).map(Timestamp.init(unixMilliseconds:))
-        }
-        self.init(
-            check: RowCheck(
-                signedDate: time(1), clock: time(2),
-                isLasting: columns.integer(at: index + 3) == 1,
-                values: ValuesDigest(bits: UInt64(bitPattern: agreed)),
-                account: columns.integer(at: index + 5).map {
-                    AccountDigest(bits: UInt64(bitPattern: $0))
-                }),
-            askedAt: Timestamp(unixMilliseconds: asked))
     }
 }
 

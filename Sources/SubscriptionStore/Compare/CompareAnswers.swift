@@ -56,17 +56,16 @@ extension CompareScratch {
                     SELECT original_id, apps FROM compare_wanted WHERE original_id > ?
                     ORDER BY original_id LIMIT ?
                     """, arguments: [last ?? "", limit])
-            let lines = try db.cachedStatement(
-                sql: """
-                    SELECT DISTINCT transaction_id, sandbox FROM compare_lines
-                    WHERE original_id = ? AND renewable IS NOT 0
-                    """)
             return try wanted.map { row in
                 let id = row.requiredText(at: 0)
                 var ids: Set<String> = []
                 var sandboxes: Set<Bool?> = []
-                let cursor = try Row.fetchCursor(lines, arguments: [id])
-                while let line = try cursor.next() {
+                try db.forEachRow(
+                    cached: """
+                        SELECT DISTINCT transaction_id, sandbox FROM compare_lines
+                        WHERE original_id = ? AND renewable IS NOT 0
+                        """, [id]
+                ) { line in
                     ids.insert(line.requiredText(at: 0))
                     sandboxes.insert(line.integer(at: 1).map { $0 == 1 })
                 }

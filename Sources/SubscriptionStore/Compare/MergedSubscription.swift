@@ -19,15 +19,12 @@ struct MergedSubscription {
 
     /// By transaction id; `nil` where not all transactions of the subscription are known.
     private(set) var periods: [String: AppleTransaction]?
-    private let history: History
+    /// What all of its stored periods read as when its history was read; `nil` where it was not.
+    private let storedPeriods: PeriodsDigest?
+    /// Whether the answer has all of its transactions.
+    private let hasAskedHistory: Bool
     private var isRead = false
     private var seen: Set<String> = []
-
-    private enum History {
-        case unknown
-        case stored(PeriodsDigest)
-        case asked
-    }
 
     /// Reads a row of `RevenueCatMerge.stored`.
     init(stored row: Row) {
@@ -42,13 +39,8 @@ struct MergedSubscription {
         latestID = local.latestTransactionID
         latest = AppleTransaction(local)
         isAsked = false
-        if let count = row.number(at: next + CheckRecord.columns.count + 1),
-            let digest = row.text(at: next + CheckRecord.columns.count + 2)
-        {
-            history = .stored(PeriodsDigest(periods: count, sha256: digest))
-        } else {
-            history = .unknown
-        }
+        storedPeriods = RevenueCatMerge.periodsDigest(ofStored: row)
+        hasAskedHistory = false
     }
 
     /// Reads a row of `RevenueCatMerge.asked`.
@@ -62,7 +54,8 @@ struct MergedSubscription {
         latest = CompareScratch.transaction(row, environment: key.environment)
         var ending = RowColumns(row, at: CompareScratch.signedColumns)
         signed = ending.time()
-        history = ending.flag() ? .asked : .unknown
+        storedPeriods = nil
+        hasAskedHistory = ending.flag()
         isAgreed = true
         absentDays = nil
         isAsked = true
@@ -71,23 +64,20 @@ struct MergedSubscription {
     mutating func readPeriods(_ db: Database, _ scratch: Database) throws {
         guard !isRead else { return }
         isRead = true
-        switch history {
-        case .unknown: break
-        case .stored(let digest):
+        if let storedPeriods {
             let stored = try StoredSubscriptions(db: db).periods(of: key)
-            guard PeriodsDigest(stored) == digest else { return }
+            guard PeriodsDigest(stored) == storedPeriods else { return }
             periods = Dictionary(
                 stored.map { ($0.key.transactionID, AppleTransaction($0)) }
             ) { first, _ in first }
-        case .asked:
-            let statement = try scratch.cachedStatement(
-                sql: """
+        } else if hasAskedHistory {
+            var read: [String: AppleTransaction] = [:]
+            try scratch.forEachRow(
+                cached: """
                     SELECT * FROM compare_signed
                     WHERE bundle_id = ? AND environment = ? AND original_id = ?
-                    """)
-            let rows = try Row.fetchCursor(statement, arguments: key.arguments)
-            var read: [String: AppleTransaction] = [:]
-            while let row = try rows.next() {
+                    """, key.arguments
+            ) { row in
                 read[row.requiredText(at: 3)] = CompareScratch.transaction(
                     row, environment: key.environment)
             }
@@ -135,19 +125,15 @@ extension SQLiteStore {
     /// Reads a row of `RevenueCatMerge.stored`, with its periods where the row is as Apple signed it.
     private static func subscription(_ row: Row, _ db: Database) throws -> SalesSubscription {
         let local = LocalSubscription(row)
-        let next = LocalSubscription.columnCount
-        let check = CheckRecord(row, at: next)
+        let check = CheckRecord(row, at: LocalSubscription.columnCount)
         guard let signed = check?.check.signedDate, local.unreadable.isEmpty,
             check?.check.values == ValuesDigest(of: local)
         else { return SalesSubscription(local, signedDate: nil, periods: nil) }
-        let history = next + CheckRecord.columns.count + 1
-        var periods: [LocalTransaction]?
-        if let count = row.number(at: history), let digest = row.text(at: history + 1) {
-            let stored = try StoredSubscriptions(db: db).periods(of: local.key)
-            if PeriodsDigest(stored) == PeriodsDigest(periods: count, sha256: digest) {
-                periods = stored
-            }
+        guard let digest = RevenueCatMerge.periodsDigest(ofStored: row) else {
+            return SalesSubscription(local, signedDate: signed, periods: nil)
         }
-        return SalesSubscription(local, signedDate: signed, periods: periods)
+        let periods = try StoredSubscriptions(db: db).periods(of: local.key)
+        return SalesSubscription(
+            local, signedDate: signed, periods: PeriodsDigest(periods) == digest ? periods : nil)
     }
 }

@@ -160,6 +160,15 @@ struct RevenueCatMerge {
         """
     }
 
+    /// The digest of a row of `stored`; `nil` where its history was never read.
+    static func periodsDigest(ofStored row: Row) -> PeriodsDigest? {
+        let index = LocalSubscription.columnCount + CheckRecord.columns.count + 1
+        guard let count = row.number(at: index), let digest = row.text(at: index + 1) else {
+            return nil
+        }
+        return PeriodsDigest(periods: count, sha256: digest)
+    }
+
     /// Every subscription of an answer with its latest transaction, in the same order.
     private static let asked = """
         SELECT s.*, a.signed, a.has_history FROM compare_asked AS a
@@ -344,10 +353,8 @@ struct RevenueCatMerge {
         guard policy.asks else { return reason }
         try CompareScratch.want(
             line.originalTransactionID, of: stored.map(\.key), isMissing: false, lines)
-        let isAbsent = try lines.cachedStatement(
-            sql: "SELECT 1 FROM compare_absent WHERE original_id = ?")
-        return try Int.fetchOne(isAbsent, arguments: [line.originalTransactionID]) == nil
-            ? reason : .notFound
+        return try lines.holds("compare_absent WHERE original_id = ?", [line.originalTransactionID])
+            ? .notFound : reason
     }
 
     private func unknown(_ line: RevenueCatLine) -> CompareDifference {
@@ -401,29 +408,25 @@ struct RevenueCatMerge {
     private func evidence(
         of stored: MergedSubscription, transactionID: String, isAboutState: Bool
     ) throws -> EvidenceDigest? {
-        let digest: String?
-        if stored.isAsked {
-            let statement = try lines.cachedStatement(
-                sql: """
-                    SELECT iif(?, ifnull(renewal, evidence), evidence) FROM compare_signed
-                    WHERE bundle_id = ? AND environment = ? AND original_id = ?
-                        AND transaction_id = ?
-                    """)
-            digest = try String.fetchOne(
-                statement,
+        let isPeriod = stored.periods?[transactionID] != nil
+        let digest =
+            stored.isAsked
+            ? try String.fetchOne(
+                lines.cachedStatement(
+                    sql: """
+                        SELECT iif(?, ifnull(renewal, evidence), evidence) FROM compare_signed
+                        WHERE bundle_id = ? AND environment = ? AND original_id = ?
+                            AND transaction_id = ?
+                        """),
                 arguments: [isAboutState] + stored.key.arguments + [transactionID])
-        } else {
-            let isPeriod = stored.periods?[transactionID] != nil
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT evidence FROM trueup_ledger
-                    WHERE \(SubscriptionKey.isKey)
-                        AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
-                    """)
-            digest = try String.fetchOne(
-                statement,
+            : try String.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT evidence FROM trueup_ledger
+                        WHERE \(SubscriptionKey.isKey)
+                            AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
+                        """),
                 arguments: stored.key.arguments + [isPeriod ? transactionID : nil])
-        }
         return digest.map(EvidenceDigest.init(hexadecimal:))
     }
 

@@ -211,19 +211,20 @@ extension CheckRecord {
     }
 
     /// Reads `columns`, the first of them at an index; `nil` without a record.
-    init?(_ row: Row, at index: Int) {
-        guard let asked = row.time(at: index), let agreed = row.integer(at: index + 4) else {
-            return nil
-        }
+    init?(_ row: Row, at index: Int) { self.init(at: index) { row.integer(at: $0) } }
+
+    /// Reads `columns` by what reads a whole number, the first of them at an index; `nil` without a
+    /// record.
+    init?(at index: Int, _ integer: (Int) -> Int64?) {
+        guard let asked = integer(index), let agreed = integer(index + 4) else { return nil }
         self.init(
             check: RowCheck(
-                signedDate: row.time(at: index + 1), clock: row.time(at: index + 2),
-                isLasting: row.integer(at: index + 3) == 1,
+                signedDate: integer(index + 1).map(Timestamp.init(unixMilliseconds:)),
+                clock: integer(index + 2).map(Timestamp.init(unixMilliseconds:)),
+                isLasting: integer(index + 3) == 1,
                 values: ValuesDigest(bits: UInt64(bitPattern: agreed)),
-                account: row.integer(at: index + 5).map {
-                    AccountDigest(bits: UInt64(bitPattern: $0))
-                }),
-            askedAt: asked)
+                account: integer(index + 5).map { AccountDigest(bits: UInt64(bitPattern: $0)) }),
+            askedAt: Timestamp(unixMilliseconds: asked))
     }
 }
 
