@@ -27,14 +27,6 @@ package enum ExportStart: Hashable, Sendable {
     case cursor(ExportCursor)
 }
 
-/// A row that trueup changed, as it is now, with the last correction of it.
-package struct ExportedRow<Row: Sendable>: Sendable {
-    /// `nil` in an export of all rows.
-    package var change: LastChange?
-    /// Without values besides its key where the correction deleted it.
-    package var row: Row
-}
-
 /// The newest correction of a row.
 package struct LastChange: Hashable, Sendable {
     package var action: RowAction
@@ -59,11 +51,12 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - start: Where to begin.
-    ///   - body: Takes each row once.
+    ///   - body: Takes each row once as it is now, without values besides its key where it was
+    ///     deleted; and the last correction of it, `nil` in an export of all rows.
     /// - Returns: How many rows there were, and up to where.
     /// - Throws: An error of the database or of `body`.
     package func forEachChangedSubscription(
-        from start: ExportStart, _ body: (ExportedRow<LocalSubscription>) throws -> Void
+        from start: ExportStart, _ body: (LocalSubscription, LastChange?) throws -> Void
     ) throws -> ExportEnd {
         try stream("reading the changed rows") { db in
             try ChangedRows(db: db, table: .subscriptions).forEach(
@@ -77,7 +70,7 @@ extension SQLiteStore {
     /// `forEachChangedSubscription` does.
     package func forEachChangedTransaction(
         of table: TransactionTable, from start: ExportStart,
-        _ body: (ExportedRow<LocalTransaction>) throws -> Void
+        _ body: (LocalTransaction, LastChange?) throws -> Void
     ) throws -> ExportEnd {
         try stream("reading the changed rows") { db in
             try ChangedRows(db: db, table: table == .periods ? .transactions : .purchases).forEach(
@@ -105,10 +98,10 @@ private struct ChangedRows {
         table == .subscriptions ? "original_transaction_id" : "transaction_id"
     }
 
-    func forEach<Record: Sendable>(
+    func forEach<Record>(
         from start: ExportStart, columns: String, count: Int,
         gone: (SubscriptionKey, String) -> Record, _ record: (Row) -> Record,
-        _ body: (ExportedRow<Record>) throws -> Void
+        _ body: (Record, LastChange?) throws -> Void
     ) throws -> ExportEnd {
         let head = try Ledger(db: db).head()
         let database = try SQLiteStore.databaseIdentity(db)
@@ -116,31 +109,27 @@ private struct ChangedRows {
             cursor: ExportCursor(database: database, entry: head.number, hash: head.hash))
         guard let last = try lastEntry(before: start, head: head.number, of: database) else {
             end.beganAgain = start != .allRows
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(columns) FROM \(table.rawValue) AS \(alias)
-                    ORDER BY \(alias).bundle_id, \(alias).environment, \(alias).\(identity)
-                    """)
-            while let row = try rows.next() {
+            try db.forEachRow(
+                """
+                SELECT \(columns) FROM \(table.rawValue) AS \(alias)
+                ORDER BY \(alias).bundle_id, \(alias).environment, \(alias).\(identity)
+                """
+            ) { row in
                 end.rows += 1
-                try body(ExportedRow(change: nil, row: record(row)))
+                try body(record(row), nil)
             }
             return end
         }
-        let rows = try Row.fetchCursor(
-            db, sql: changed(columns), arguments: [last, table.rawValue])
-        while let row = try rows.next() {
+        try db.forEachRow(changed(columns), [last, table.rawValue]) { row in
             end.rows += 1
             try body(
-                ExportedRow(
-                    change: LastChange(
-                        action: row.text(at: count + 2).flatMap(RowAction.init) ?? .update,
-                        entry: row.integer(at: count) ?? 0, runID: row.requiredText(at: count + 1),
-                        writtenAt: row.requiredTime(at: count + 3)),
-                    row: row.integer(at: count + 4) == 1
-                        ? record(row)
-                        : gone(SubscriptionKey(row, at: count + 5), row.text(at: count + 8) ?? "")))
+                row.integer(at: count + 4) == 1
+                    ? record(row)
+                    : gone(SubscriptionKey(row, at: count + 5), row.text(at: count + 8) ?? ""),
+                LastChange(
+                    action: row.text(at: count + 2).flatMap(RowAction.init) ?? .update,
+                    entry: row.integer(at: count) ?? 0, runID: row.requiredText(at: count + 1),
+                    writtenAt: row.requiredTime(at: count + 3)))
         }
         return end
     }

@@ -222,16 +222,14 @@ extension Export {
         if let table {
             let columns = table.fields
             try output.begin(Self.changeColumns + columns.map(\.rawValue))
-            end = try store.forEachChangedTransaction(of: table, from: start) { changed in
-                try output.add(
-                    Self.values(of: changed.change) + columns.map(changed.row.value(of:)))
+            end = try store.forEachChangedTransaction(of: table, from: start) { row, change in
+                try output.add(Self.values(of: change) + columns.map(row.value(of:)))
             }
         } else {
             let columns = SubscriptionField.allCases
             try output.begin(Self.changeColumns + columns.map(\.rawValue))
-            end = try store.forEachChangedSubscription(from: start) { changed in
-                try output.add(
-                    Self.values(of: changed.change) + columns.map(changed.row.value(of:)))
+            end = try store.forEachChangedSubscription(from: start) { row, change in
+                try output.add(Self.values(of: change) + columns.map(row.value(of:)))
             }
         }
         try output.end()
