@@ -190,7 +190,7 @@ struct SchemaDamage {
 
     /// Whether nothing of a schema of this version is missing or different.
     private func isWhole(_ db: Database) throws -> Bool {
-        try version == Migration.newest && SchemaDigest(db) == .newest
+        try version == Migration.newest && SchemaDigest.of(db) == SchemaDigest.newest
     }
 
     private func refuseTables(_ db: Database, _ model: DatabaseQueue) throws {
@@ -235,22 +235,17 @@ struct SchemaDamage {
 /// one query; only where something is, a model is made and compared part by part, which takes
 /// longer than the rest of the opening. The company's own additions to our tables are such a
 /// difference.
-package struct SchemaDigest: Hashable, Sendable {
-    private let sha256: String
-
+package enum SchemaDigest {
     /// The digest of the newest schema; a test says what it must be.
-    package static let newest = SchemaDigest(
-        sha256: "a5e5df7e8f68287f7289bef3d8df28e2bc10c7a9d738d54a2acfbfefa41d29fe")
-
-    private init(sha256: String) { self.sha256 = sha256 }
+    package static let newest = "a5e5df7e8f68287f7289bef3d8df28e2bc10c7a9d738d54a2acfbfefa41d29fe"
 
     /// The digest of a model.
-    package static func made(byVersion version: Int) throws -> SchemaDigest {
-        try SchemaParts.model(ofVersion: version).read(SchemaDigest.init)
+    package static func made(byVersion version: Int) throws -> String {
+        try SchemaParts.model(ofVersion: version).read(of)
     }
 
     /// The digest of what a database has.
-    init(_ db: Database) throws {
+    static func of(_ db: Database) throws -> String {
         let text = try String.fetchOne(
             db,
             sql: """
@@ -260,12 +255,8 @@ package struct SchemaDigest: Hashable, Sendable {
                         OR tbl_name GLOB 'trueup_*')
                     ORDER BY type, name)
                 """)
-        sha256 = Hexadecimal.sha256(of: (text ?? "").utf8)
+        return Hexadecimal.sha256(of: (text ?? "").utf8)
     }
-}
-
-extension SchemaDigest: CustomStringConvertible {
-    package var description: String { sha256 }
 }
 
 /// The triggers and indexes of a database, to be compared with what the migrations make.
@@ -420,9 +411,7 @@ struct TableShape {
     private static func unusedName(_ name: String, _ db: Database) throws -> String {
         var candidate = name
         for number in 2... {
-            let taken = try Int.fetchOne(
-                db, sql: "SELECT 1 FROM sqlite_master WHERE name = ?", arguments: [candidate])
-            guard taken != nil else { break }
+            guard try db.holds("sqlite_master WHERE name = ?", [candidate]) else { break }
             candidate = "\(name)_\(number)"
         }
         return candidate
