@@ -118,14 +118,13 @@ struct FindingQuestions: Sendable {
         switch cause {
         case .otherSettings:
             guard run.worksOffQueue else { return false }
-            let before = try String.fetchOne(
-                db,
-                sql: """
-                    SELECT settings_digest FROM trueup_runs
-                    WHERE job = ? AND mode = ? AND narrowing = ?
-                        AND pass_id NOT IN (SELECT pass_id FROM trueup_applications)
-                    ORDER BY run_seq DESC LIMIT 1
-                    """, arguments: [run.job, run.mode.rawValue, filter])
+            let before = try db.text(
+                """
+                SELECT settings_digest FROM trueup_runs
+                WHERE job = ? AND mode = ? AND narrowing = ?
+                    AND pass_id NOT IN (SELECT pass_id FROM trueup_applications)
+                ORDER BY run_seq DESC LIMIT 1
+                """, [run.job, run.mode.rawValue, filter])
             return before.map { $0 != run.settingsDigest } ?? false
         case .unnotedChecks:
             // A check over every row examines all of them anyway.

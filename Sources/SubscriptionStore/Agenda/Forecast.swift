@@ -64,14 +64,13 @@ private struct ForecastQuestions {
     // MARK: What is pending
 
     mutating func addPending() throws {
-        let lines = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT reason, bundle_id, environment, original_transaction_id
-                FROM trueup_agenda WHERE \(isAsked)
-                """)
-        while let line = try lines.next() {
-            guard let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else { continue }
+        try db.forEachRow(
+            """
+            SELECT reason, bundle_id, environment, original_transaction_id
+            FROM trueup_agenda WHERE \(isAsked)
+            """
+        ) { line in
+            guard let reason = QuestionReason(rank: line.integer(at: 0) ?? -1) else { return }
             let key = SubscriptionKey(line, at: 1)
             if let row = try LocalSubscription.stored(key, db) {
                 try ask(row, because: reason)
@@ -122,12 +121,11 @@ private struct ForecastQuestions {
     }
 
     private func account(of key: SubscriptionKey) throws -> AccountDigest? {
-        try Int64.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT account FROM trueup_checks
-                    WHERE \(SubscriptionKey.isKey) AND account IS NOT NULL
-                    """), arguments: key.arguments
+        try db.integer(
+            cached: """
+                SELECT account FROM trueup_checks
+                WHERE \(SubscriptionKey.isKey) AND account IS NOT NULL
+                """, key.arguments
         ).map { AccountDigest(bits: UInt64(bitPattern: $0)) }
     }
 
@@ -172,22 +170,20 @@ private struct ForecastQuestions {
     /// begins again.
     mutating func addEveryRow(roundOf job: String?) throws {
         let began = try job.flatMap {
-            try Int64.fetchOne(
-                db, sql: "SELECT began FROM trueup_rounds WHERE job = ?", arguments: [$0])
+            try db.integer("SELECT began FROM trueup_rounds WHERE job = ?", [$0])
         }
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(try LocalSubscription.columns(db)), ifnull(c.asked_at >= ?, 0)
-                FROM subscriptions AS s
-                LEFT JOIN trueup_checks AS c ON \(SubscriptionKey.agree("c", "s"))
-                WHERE NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
-                    WHERE \(SubscriptionKey.agree("a", "s")) AND \(isAsked))
-                """, arguments: [began])
-        while let row = try rows.next() {
+        try db.forEachRow(
+            """
+            SELECT \(try LocalSubscription.columns(db)), ifnull(c.asked_at >= ?, 0)
+            FROM subscriptions AS s
+            LEFT JOIN trueup_checks AS c ON \(SubscriptionKey.agree("c", "s"))
+            WHERE NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
+                WHERE \(SubscriptionKey.agree("a", "s")) AND \(isAsked))
+            """, [began]
+        ) { row in
             guard row.integer(at: LocalSubscription.columnCount) != 1 else {
                 forecast.settledInRound += 1
-                continue
+                return
             }
             try ask(LocalSubscription(row), because: .round)
         }
@@ -196,24 +192,22 @@ private struct ForecastQuestions {
     // MARK: The rest
 
     mutating func completed(job: String) throws -> QuestionForecast {
-        let customers = try Row.fetchCursor(db, sql: "SELECT customer_id FROM subscriptions")
-        while let row = try customers.next() {
+        try db.forEachRow("SELECT customer_id FROM subscriptions") { row in
             forecast.rows += 1
             forecast.customers.add(row.text(at: 0))
         }
         forecast.resumes = try db.holds(
             "trueup_passes WHERE state = 'open' AND job = ? AND narrowing = ''", [job])
-        forecast.pastRuns = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT run_seq, run_id, started,
-                    CASE WHEN EXISTS (SELECT 1 FROM trueup_runs AS e WHERE e.job = r.job
-                        AND e.narrowing = '' AND e.closes_pass = 1 AND e.run_seq < r.run_seq)
-                    THEN coverage END
-                FROM trueup_runs AS r
-                WHERE job = ? AND narrowing = '' AND closes_pass = 1
-                ORDER BY run_seq DESC LIMIT \(Self.pastRuns)
-                """, arguments: [job]
+        forecast.pastRuns = try db.rows(
+            """
+            SELECT run_seq, run_id, started,
+                CASE WHEN EXISTS (SELECT 1 FROM trueup_runs AS e WHERE e.job = r.job
+                    AND e.narrowing = '' AND e.closes_pass = 1 AND e.run_seq < r.run_seq)
+                THEN coverage END
+            FROM trueup_runs AS r
+            WHERE job = ? AND narrowing = '' AND closes_pass = 1
+            ORDER BY run_seq DESC LIMIT \(Self.pastRuns)
+            """, [job]
         ).map(pastRun)
         return forecast
     }
@@ -221,12 +215,11 @@ private struct ForecastQuestions {
     /// A job's first run comes without its coverage: it reads far back and meets rows that no run
     /// has checked, so what notifications named and settled for it says nothing of the next.
     private func pastRun(_ row: Row) throws -> PastRun {
-        let calls = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT endpoint, sum(calls) FROM trueup_run_calls WHERE run_seq = ?
-                GROUP BY endpoint
-                """, arguments: [row.integer(at: 0)])
+        let calls = try db.rows(
+            """
+            SELECT endpoint, sum(calls) FROM trueup_run_calls WHERE run_seq = ?
+            GROUP BY endpoint
+            """, [row.integer(at: 0)])
         return PastRun(
             runID: row.requiredText(at: 1),
             started: row.time(at: 2) ?? Timestamp(unixMilliseconds: 0),

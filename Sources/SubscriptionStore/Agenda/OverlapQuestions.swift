@@ -13,24 +13,23 @@ struct OverlapQuestions: Sendable {
     /// Asks for pairs that the checkpoint does not state, of a source of rows of
     /// `trueup_pass_rows`, named `p`.
     func askAboutNew(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
-        let pairs = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT k.bundle_id, k.environment, k.original_transaction_id,
-                        o.bundle_id, o.environment, o.original_transaction_id,
-                        k.clock, o.clock, k.signed_date, o.signed_date
-                    FROM \(rows)
-                    CROSS JOIN trueup_checks AS o INDEXED BY trueup_checks_by_payer
-                        ON o.customer = p.customer
-                        AND o.paid_group = p.paid_group AND o.paid_group IS NOT NULL
-                        AND o.bundle_id = p.bundle_id AND o.environment = p.environment
-                        AND o.original_transaction_id <> p.original_transaction_id
-                    CROSS JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "p"))
-                        AND k.customer = o.customer AND k.paid_group = o.paid_group
-                        AND (k.account IS NULL OR o.account IS NULL OR k.account <> o.account)
-                    \(PaidNeighbours.ofOneCustomer("k", "o"))
-                    WHERE p.paid_group IS NOT NULL AND \(PaidNeighbours.isOne("p.customer"))
-                    """), arguments: arguments)
+        let pairs = try db.rows(
+            cached: """
+                SELECT k.bundle_id, k.environment, k.original_transaction_id,
+                    o.bundle_id, o.environment, o.original_transaction_id,
+                    k.clock, o.clock, k.signed_date, o.signed_date
+                FROM \(rows)
+                CROSS JOIN trueup_checks AS o INDEXED BY trueup_checks_by_payer
+                    ON o.customer = p.customer
+                    AND o.paid_group = p.paid_group AND o.paid_group IS NOT NULL
+                    AND o.bundle_id = p.bundle_id AND o.environment = p.environment
+                    AND o.original_transaction_id <> p.original_transaction_id
+                CROSS JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "p"))
+                    AND k.customer = o.customer AND k.paid_group = o.paid_group
+                    AND (k.account IS NULL OR o.account IS NULL OR k.account <> o.account)
+                \(PaidNeighbours.ofOneCustomer("k", "o"))
+                WHERE p.paid_group IS NOT NULL AND \(PaidNeighbours.isOne("p.customer"))
+                """, arguments)
         for row in pairs {
             let (mine, other) = (SubscriptionKey(row, at: 0), SubscriptionKey(row, at: 3))
             let isLater = OverlapCause.isEarlier(
@@ -48,16 +47,15 @@ struct OverlapQuestions: Sendable {
     /// Asks for the rows that are in the checkpoint as paid for next to one that is not, or is
     /// another customer's.
     func askAboutEnded(_ db: Database) throws {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT key_bundle_id, key_environment, original_transaction_id, apple_value
-                FROM trueup_pass_findings INDEXED BY trueup_pass_findings_of_overlaps
-                WHERE pass_id = ? AND kind = 'overlapping_subscriptions'
-                    AND field = ? AND cause = ?
-                    AND superseded_by IS NULL AND original_transaction_id IS NOT NULL
-                """,
-            arguments: [
+        let rows = try db.rows(
+            """
+            SELECT key_bundle_id, key_environment, original_transaction_id, apple_value
+            FROM trueup_pass_findings INDEXED BY trueup_pass_findings_of_overlaps
+            WHERE pass_id = ? AND kind = 'overlapping_subscriptions'
+                AND field = ? AND cause = ?
+                AND superseded_by IS NULL AND original_transaction_id IS NOT NULL
+            """,
+            [
                 run.passID, SubscriptionField.originalTransactionID.rawValue,
                 OverlapCause.twoAccounts,
             ])
@@ -89,12 +87,11 @@ struct OverlapQuestions: Sendable {
     /// Next to which subscription the checkpoint states that a row is paid for; `nil` where it does
     /// not.
     private func stated(_ key: SubscriptionKey, _ db: Database) throws -> FieldValue? {
-        try String.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT apple_value FROM trueup_pass_findings
-                    WHERE pass_id = ? AND finding_id = ? AND superseded_by IS NULL
-                    """), arguments: [run.passID, PaidNeighbours.findingID(of: key)]
+        try db.text(
+            cached: """
+                SELECT apple_value FROM trueup_pass_findings
+                WHERE pass_id = ? AND finding_id = ? AND superseded_by IS NULL
+                """, [run.passID, PaidNeighbours.findingID(of: key)]
         ).map(FieldValueText.value)
     }
 

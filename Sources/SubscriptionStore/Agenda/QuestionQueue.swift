@@ -56,20 +56,18 @@ struct QuestionQueue {
         let rows: [Row]
         switch part {
         case .pending:
-            rows = try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT * FROM (SELECT * FROM (SELECT \(columns) FROM trueup_agenda
-                                WHERE \(place) > \(marks) AND \(Self.isForThisRun()) \(order))
-                            UNION
-                            SELECT * FROM (\(ofPass) AND turn < \(Self.firstDuePriority) \(order)))
-                        \(order)
-                        """),
-                arguments: bounds + [limit, passID] + bounds + [limit, limit])
+            rows = try db.rows(
+                cached: """
+                    SELECT * FROM (SELECT * FROM (SELECT \(columns) FROM trueup_agenda
+                            WHERE \(place) > \(marks) AND \(Self.isForThisRun()) \(order))
+                        UNION
+                        SELECT * FROM (\(ofPass) AND turn < \(Self.firstDuePriority) \(order)))
+                    \(order)
+                    """, bounds + [limit, passID] + bounds + [limit, limit])
         case .due:
-            rows = try Row.fetchAll(
-                db.cachedStatement(sql: "\(ofPass) AND turn >= \(Self.firstDuePriority) \(order)"),
-                arguments: [passID] + bounds + [limit])
+            rows = try db.rows(
+                cached: "\(ofPass) AND turn >= \(Self.firstDuePriority) \(order)",
+                [passID] + bounds + [limit])
         }
         return rows.compactMap { row in
             guard let turn = row.integer(at: 0), let reason = QuestionReason(rank: turn / 2)
@@ -86,9 +84,8 @@ struct QuestionQueue {
         let restsOn = question.restsOn.unixMilliseconds
         // A question that a notification of this checkpoint settled stays settled unless this one
         // is newer.
-        let settled = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT signed_date FROM \(Self.settledByNotification)"),
-            arguments: [passID] + key)
+        let settled = try db.integer(
+            cached: "SELECT signed_date FROM \(Self.settledByNotification)", [passID] + key)
         if let settled, settled >= restsOn { return }
         try db.executeCached("DELETE FROM \(Self.settledByNotification)", [passID] + key)
         guard isDurable else {
@@ -116,16 +113,13 @@ struct QuestionQueue {
     /// Whether the queue has something newer than a statement about its subscription.
     func awaitsLaterStatement(about key: SubscriptionKey, than signed: Timestamp) throws -> Bool {
         let arguments = key.arguments + [signed.unixMilliseconds]
-        let ofPass: StatementArguments = [passID] + arguments
-        return try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM trueup_agenda
-                            WHERE \(SubscriptionKey.isKey) AND rests_on > ?)
-                        OR EXISTS (SELECT 1 FROM trueup_pass_questions
-                            WHERE pass_id = ? AND turn IN (\(Self.pendingPriorities))
-                                AND \(SubscriptionKey.isKey) AND rests_on > ?)
-                    """), arguments: arguments + ofPass) ?? false
+        return try db.holds(
+            "trueup_agenda WHERE \(SubscriptionKey.isKey) AND rests_on > ?", arguments)
+            || db.holds(
+                """
+                trueup_pass_questions WHERE pass_id = ? AND turn IN (\(Self.pendingPriorities))
+                    AND \(SubscriptionKey.isKey) AND rests_on > ?
+                """, [passID] + arguments)
     }
 
     /// The priorities of pending questions, each by its number, so that SQLite finds a row by its
@@ -272,14 +266,13 @@ struct UnconcludedQuestions: Sendable {
 
     /// The dropped checkpoints whose newest run did not come to its end.
     static func all(_ db: Database) throws -> [UnconcludedQuestions] {
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT p.pass_id, p.began FROM trueup_passes AS p
-                WHERE p.state = 'dropped' AND p.mode = '\(RunMode.apply.rawValue)'
-                    AND (SELECT r.ended FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
-                        ORDER BY r.run_seq DESC LIMIT 1) IS NULL
-                """
+        try db.rows(
+            """
+            SELECT p.pass_id, p.began FROM trueup_passes AS p
+            WHERE p.state = 'dropped' AND p.mode = '\(RunMode.apply.rawValue)'
+                AND (SELECT r.ended FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
+                    ORDER BY r.run_seq DESC LIMIT 1) IS NULL
+            """
         ).map {
             UnconcludedQuestions(passID: $0.integer(at: 0) ?? 0, began: $0.integer(at: 1) ?? 0)
         }

@@ -21,13 +21,12 @@ enum RefundReads {
     static func forget(
         _ customer: String, inAppsOf keys: [SubscriptionKey], _ db: Database
     ) throws {
-        let delete = try db.cachedStatement(
-            sql: """
+        for app in Set(keys.map { [$0.bundleID, $0.environment] }) {
+            try db.executeCached(
+                """
                 DELETE FROM trueup_refund_reads
                 WHERE owner = 'c:' || ? AND bundle_id = ? AND environment = ?
-                """)
-        for app in Set(keys.map { [$0.bundleID, $0.environment] }) {
-            try delete.execute(arguments: [customer] + StatementArguments(app))
+                """, [customer] + StatementArguments(app))
         }
     }
 
@@ -45,24 +44,23 @@ extension SQLiteStore {
     /// How many pages of histories the stored periods and purchases of an app's customers fill.
     package func historyPages(of app: AppIdentity) async throws(StoreError) -> HistoryPages {
         try view("counting the pages of histories") { db in
-            let row = try Row.fetchOne(
-                db,
-                sql: """
-                    WITH customers (customer_id) AS (
-                        SELECT DISTINCT customer_id FROM subscriptions
-                        WHERE bundle_id = ?1 AND environment = ?2 AND customer_id <> ''),
-                    counts (customer_id, count) AS (
-                        SELECT s.customer_id, count(*) FROM transactions AS t
-                        JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "t"))
-                        WHERE t.bundle_id = ?1 AND t.environment = ?2 GROUP BY s.customer_id
-                        UNION ALL
-                        SELECT customer_id, count(*) FROM purchases
-                        WHERE bundle_id = ?1 AND environment = ?2 GROUP BY customer_id)
-                    SELECT (SELECT count(*) FROM customers), ifnull(sum((total - 1) / 20), 0) FROM (
-                        SELECT sum(count) AS total FROM counts
-                        WHERE customer_id IN (SELECT customer_id FROM customers)
-                        GROUP BY customer_id)
-                    """, arguments: [app.bundleID, app.environment.rawValue])
+            let row = try db.row(
+                """
+                WITH customers (customer_id) AS (
+                    SELECT DISTINCT customer_id FROM subscriptions
+                    WHERE bundle_id = ?1 AND environment = ?2 AND customer_id <> ''),
+                counts (customer_id, count) AS (
+                    SELECT s.customer_id, count(*) FROM transactions AS t
+                    JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "t"))
+                    WHERE t.bundle_id = ?1 AND t.environment = ?2 GROUP BY s.customer_id
+                    UNION ALL
+                    SELECT customer_id, count(*) FROM purchases
+                    WHERE bundle_id = ?1 AND environment = ?2 GROUP BY customer_id)
+                SELECT (SELECT count(*) FROM customers), ifnull(sum((total - 1) / 20), 0) FROM (
+                    SELECT sum(count) AS total FROM counts
+                    WHERE customer_id IN (SELECT customer_id FROM customers)
+                    GROUP BY customer_id)
+                """, [app.bundleID, app.environment.rawValue])
             return HistoryPages(
                 customers: row?.number(at: 0) ?? 0, further: row?.number(at: 1) ?? 0)
         }
@@ -75,16 +73,15 @@ extension SQLiteStore {
         try view("counting the customers with purchases") { db in
             var count = RefundSweepCount()
             count.days = sweep.days
-            let row = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT count(DISTINCT owner), count(DISTINCT CASE is_read WHEN 0 THEN owner END),
-                        count(DISTINCT CASE WHEN is_read = 0 AND NOT has_subscription THEN owner END)
-                    FROM (SELECT \(RefundReads.owner) AS owner, \(RefundReads.isRead) AS is_read,
-                            \(RefundReads.hasSubscription) AS has_subscription
-                        FROM purchases AS t WHERE t.bundle_id = ? AND t.environment = ?)
-                    """,
-                arguments: [
+            let row = try db.row(
+                """
+                SELECT count(DISTINCT owner), count(DISTINCT CASE is_read WHEN 0 THEN owner END),
+                    count(DISTINCT CASE WHEN is_read = 0 AND NOT has_subscription THEN owner END)
+                FROM (SELECT \(RefundReads.owner) AS owner, \(RefundReads.isRead) AS is_read,
+                        \(RefundReads.hasSubscription) AS has_subscription
+                    FROM purchases AS t WHERE t.bundle_id = ? AND t.environment = ?)
+                """,
+                [
                     sweep.cutoff.unixMilliseconds, sweep.app.bundleID,
                     sweep.app.environment.rawValue,
                 ])
@@ -102,21 +99,20 @@ extension SQLiteStore {
         of sweep: RefundSweep, after transactionID: String?, limit: Int, in pass: OpenPass
     ) async throws(StoreError) -> [RefundedCustomer] {
         try await read("reading whose refunds are due") { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT t.transaction_id, t.customer_id, \(RefundReads.hasSubscription)
-                        FROM purchases AS t
-                        WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id > ?
-                            AND NOT \(RefundReads.isRead)
-                            AND NOT EXISTS (SELECT 1 FROM trueup_pass_purchases AS p
-                                WHERE p.pass_id = ? AND p.bundle_id = t.bundle_id
-                                    AND p.environment = t.environment
-                                    AND p.transaction_id = t.transaction_id
-                                    AND p.verdict <> \(JudgedPurchase.Verdict.undecided.rawValue))
-                        ORDER BY t.transaction_id LIMIT ?
-                        """),
-                arguments: [
+            try db.rows(
+                cached: """
+                    SELECT t.transaction_id, t.customer_id, \(RefundReads.hasSubscription)
+                    FROM purchases AS t
+                    WHERE t.bundle_id = ? AND t.environment = ? AND t.transaction_id > ?
+                        AND NOT \(RefundReads.isRead)
+                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_purchases AS p
+                            WHERE p.pass_id = ? AND p.bundle_id = t.bundle_id
+                                AND p.environment = t.environment
+                                AND p.transaction_id = t.transaction_id
+                                AND p.verdict <> \(JudgedPurchase.Verdict.undecided.rawValue))
+                    ORDER BY t.transaction_id LIMIT ?
+                    """,
+                [
                     sweep.app.bundleID, sweep.app.environment.rawValue, transactionID ?? "",
                     sweep.cutoff.unixMilliseconds, pass.passID, limit,
                 ]

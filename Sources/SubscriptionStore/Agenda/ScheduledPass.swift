@@ -5,12 +5,11 @@ import Subscriptions
 extension QuestionQueue {
     /// `nil` before the checkpoint is scheduled.
     func counts() throws -> ScheduleCounts? {
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT scheduled_rows, quiet_rows, oldest_check, sample_seed FROM trueup_passes
-                WHERE pass_id = ? AND scheduled_rows IS NOT NULL
-                """, arguments: [passID])
+        let row = try db.row(
+            """
+            SELECT scheduled_rows, quiet_rows, oldest_check, sample_seed FROM trueup_passes
+            WHERE pass_id = ? AND scheduled_rows IS NOT NULL
+            """, [passID])
         guard let row else { return nil }
         var counts = ScheduleCounts()
         counts.rows = row.number(at: 0) ?? 0
@@ -110,19 +109,18 @@ extension QuestionQueue {
                 \(VerdictCode.match.rawValue), \(VerdictCode.discrepancy.rawValue))
             """
         let own = QuestionReason.sample.rank
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT count(*), sum(p.verdict = \(VerdictCode.discrepancy.rawValue)),
-                    sum(NOT (\(isJudged))),
-                    sum(\(isJudged) AND p.asked_because IS \(own)),
-                    sum(\(isJudged) AND p.asked_because IS NOT NULL AND p.asked_because <> \(own)),
-                    sum(\(isJudged) AND p.asked_because IS NULL)
-                FROM trueup_pass_questions AS q
-                JOIN trueup_pass_rows AS p ON p.pass_id = q.pass_id
-                    AND \(SubscriptionKey.agree("p", "q"))
-                WHERE q.pass_id = ? AND q.turn / 2 = \(QuestionReason.sample.rank)
-                """, arguments: [passID])
+        let row = try db.row(
+            """
+            SELECT count(*), sum(p.verdict = \(VerdictCode.discrepancy.rawValue)),
+                sum(NOT (\(isJudged))),
+                sum(\(isJudged) AND p.asked_because IS \(own)),
+                sum(\(isJudged) AND p.asked_because IS NOT NULL AND p.asked_because <> \(own)),
+                sum(\(isJudged) AND p.asked_because IS NULL)
+            FROM trueup_pass_questions AS q
+            JOIN trueup_pass_rows AS p ON p.pass_id = q.pass_id
+                AND \(SubscriptionKey.agree("p", "q"))
+            WHERE q.pass_id = ? AND q.turn / 2 = \(QuestionReason.sample.rank)
+            """, [passID])
         return RunCoverage.Sample(
             drawn: row?.number(at: 0) ?? 0, differing: row?.number(at: 1) ?? 0,
             notJudged: row?.number(at: 2) ?? 0,
@@ -134,7 +132,7 @@ extension QuestionQueue {
 
     private func byReason(_ sql: String) throws -> [QuestionReason: Int] {
         var counts: [QuestionReason: Int] = [:]
-        for row in try Row.fetchAll(db, sql: sql, arguments: [passID]) {
+        for row in try db.rows(sql, [passID]) {
             guard let reason = QuestionReason(rank: row.integer(at: 0) ?? -1) else { continue }
             counts[reason, default: 0] += row.number(at: 1) ?? 0
         }
@@ -226,17 +224,16 @@ struct SweepOrder {
 
     private func end(isLasting: Bool, after rows: Int) throws -> SweepPlace? {
         guard rows > 0 else { return nil }
-        let place = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT bundle_id, environment, original_transaction_id,
-                    ifnull(signed_date, asked_at)
-                FROM trueup_checks
-                WHERE is_lasting = ?1 AND \(Self.waitsForSweep)
-                ORDER BY ifnull(signed_date, asked_at), bundle_id, environment,
-                    original_transaction_id
-                LIMIT 1 OFFSET ?3
-                """, arguments: [isLasting, request.allowedAge(isLasting: isLasting), rows - 1])
+        let place = try db.row(
+            """
+            SELECT bundle_id, environment, original_transaction_id,
+                ifnull(signed_date, asked_at)
+            FROM trueup_checks
+            WHERE is_lasting = ?1 AND \(Self.waitsForSweep)
+            ORDER BY ifnull(signed_date, asked_at), bundle_id, environment,
+                original_transaction_id
+            LIMIT 1 OFFSET ?3
+            """, [isLasting, request.allowedAge(isLasting: isLasting), rows - 1])
         return place.map {
             SweepPlace(
                 asOf: $0.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
@@ -290,12 +287,11 @@ struct SweepOrder {
     /// When the oldest statement was signed.
     static func oldestCheck(_ db: Database) throws -> Timestamp? {
         try [true, false].compactMap { isLasting in
-            try Int64.fetchOne(
-                db,
-                sql: """
-                    SELECT min(ifnull(signed_date, asked_at)) FROM trueup_checks
-                    WHERE is_lasting = ?
-                    """, arguments: [isLasting])
+            try db.integer(
+                """
+                SELECT min(ifnull(signed_date, asked_at)) FROM trueup_checks
+                WHERE is_lasting = ?
+                """, [isLasting])
         }.min().map(Timestamp.init(unixMilliseconds:))
     }
 }

@@ -107,7 +107,7 @@ struct TableScan: Sendable {
                     return true
                 }
                 if !isAdded { fallthrough }
-            default: add(row.reading(at: column, as: form), later, to: &digest)
+            default: add(row.reading(at: column, as: form).shown, later, to: &digest)
             }
         }
         return digest
@@ -115,13 +115,8 @@ struct TableScan: Sendable {
 
     /// Adds a column's value; `later` is the column where it is one of `ValuesDigest.later`.
     private static func add(
-        _ reading: ColumnReading, _ later: SubscriptionField?, to digest: inout ValuesDigest
+        _ value: FieldValue, _ later: SubscriptionField?, to digest: inout ValuesDigest
     ) {
-        let value: FieldValue =
-            switch reading {
-            case .value(let value): value
-            case .unreadable(let shown): .text(shown)
-            }
         guard let later else { return digest.add(value) }
         guard !value.isEmpty else { return }
         digest.add(nameOf: later)
@@ -215,16 +210,15 @@ struct ChangedPeriods {
 
     /// By the digest of the time when the history was last compared with the periods.
     private func comparedRows() throws -> Set<SubscriptionKey> {
-        let noted = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT DISTINCT h.bundle_id, h.environment, h.original_transaction_id,
-                    r.periods, r.periods_sha256
-                FROM trueup_findings AS h
-                JOIN trueup_history_revisions AS r ON \(SubscriptionKey.agree("r", "h"))
-                WHERE \(Self.isOpen) AND h.kind IN \(Self.kinds)
-                    AND r.periods IS NOT NULL AND r.periods_sha256 IS NOT NULL
-                """)
+        let noted = try db.rows(
+            """
+            SELECT DISTINCT h.bundle_id, h.environment, h.original_transaction_id,
+                r.periods, r.periods_sha256
+            FROM trueup_findings AS h
+            JOIN trueup_history_revisions AS r ON \(SubscriptionKey.agree("r", "h"))
+            WHERE \(Self.isOpen) AND h.kind IN \(Self.kinds)
+                AND r.periods IS NOT NULL AND r.periods_sha256 IS NOT NULL
+            """)
         var changed: Set<SubscriptionKey> = []
         for row in noted {
             let key = SubscriptionKey(row, at: 0)
@@ -239,22 +233,21 @@ struct ChangedPeriods {
 
     /// The price of the current period is in every answer, so a history may never have been read.
     private func rowsWithOtherPrice() throws -> Set<SubscriptionKey> {
-        let found = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT h.bundle_id, h.environment, h.original_transaction_id, f.transaction_id,
-                    f.field, f.local_value
-                FROM trueup_findings AS h
-                JOIN trueup_pass_findings AS f ON f.pass_id = h.last_pass_id
-                    AND f.outcome_bundle_id = h.bundle_id
-                    AND f.outcome_environment = h.environment
-                    AND f.outcome_original_transaction_id = h.original_transaction_id
-                    AND f.finding_id = h.finding_id
-                    AND (f.superseded_by IS NULL OR f.is_carried = 1)
-                JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "h"))
-                    AND s.latest_transaction_id = f.transaction_id
-                WHERE \(Self.isOpen) AND h.kind = '\(FindingKind.price.rawValue)'
-                """)
+        let found = try db.rows(
+            """
+            SELECT h.bundle_id, h.environment, h.original_transaction_id, f.transaction_id,
+                f.field, f.local_value
+            FROM trueup_findings AS h
+            JOIN trueup_pass_findings AS f ON f.pass_id = h.last_pass_id
+                AND f.outcome_bundle_id = h.bundle_id
+                AND f.outcome_environment = h.environment
+                AND f.outcome_original_transaction_id = h.original_transaction_id
+                AND f.finding_id = h.finding_id
+                AND (f.superseded_by IS NULL OR f.is_carried = 1)
+            JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "h"))
+                AND s.latest_transaction_id = f.transaction_id
+            WHERE \(Self.isOpen) AND h.kind = '\(FindingKind.price.rawValue)'
+            """)
         var changed: Set<SubscriptionKey> = []
         for row in found {
             let key = SubscriptionKey(row, at: 0)
@@ -287,13 +280,9 @@ struct ChecksOfAnotherClock: Sendable {
     /// A check notes nothing, and may be asked about a time that is long past.
     func isNeeded(_ db: Database) throws -> Bool {
         guard run.mode == .apply else { return false }
-        return try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (SELECT 1 FROM trueup_runs WHERE started > ?1)
-                    AND (EXISTS (SELECT 1 FROM trueup_checks WHERE asked_at > ?1)
-                        OR EXISTS (SELECT 1 FROM trueup_rounds WHERE began > ?1))
-                """, arguments: [began]) ?? false
+        return try db.holds("trueup_runs WHERE started > ?", [began])
+            && (db.holds("trueup_checks WHERE asked_at > ?", [began])
+                || db.holds("trueup_rounds WHERE began > ?", [began]))
     }
 
     /// Dates those of a chunk; returns the key with which the next one begins.

@@ -176,7 +176,7 @@ extension SQLiteStore {
         with company: CompanyLink, before newest: Int64
     ) async throws(StoreError) -> Int64? {
         var shared = try await read("reading where trueup's database begins") { db in
-            try Int64.fetchOne(db, sql: "SELECT first_entry FROM trueup_company") ?? 0
+            try db.integer("SELECT first_entry FROM trueup_company") ?? 0
         }
         while shared < newest {
             let page = try await entries(of: company, after: shared)
@@ -192,16 +192,15 @@ extension SQLiteStore {
     /// The newest entry that must be in the company's ledger as well: about a row, since the books
     /// are those of this table, and not before a loss that was declared.
     private static func newestMapped(_ db: Database) throws -> (number: Int64, hash: String)? {
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT entry, hash FROM trueup_ledger
-                WHERE target_table IN (?1, ?2) AND entry > (SELECT first_entry FROM trueup_company)
-                    AND entry > ifnull(
-                        (SELECT max(entry) FROM trueup_ledger WHERE target_table = ?3), 0)
-                ORDER BY entry DESC LIMIT 1
-                """,
-            arguments: [
+        let row = try db.row(
+            """
+            SELECT entry, hash FROM trueup_ledger
+            WHERE target_table IN (?1, ?2) AND entry > (SELECT first_entry FROM trueup_company)
+                AND entry > ifnull(
+                    (SELECT max(entry) FROM trueup_ledger WHERE target_table = ?3), 0)
+            ORDER BY entry DESC LIMIT 1
+            """,
+            [
                 ChangeSet.Table.subscriptions.rawValue, ChangeSet.Table.purchases.rawValue,
                 ChangeSet.Table.ledger.rawValue,
             ])
@@ -248,13 +247,11 @@ extension SQLiteStore {
         try await read("looking for corrections that no report shows") { db in
             let vault = EvidenceVault(db: db)
             let first = try number ?? ReportedEntries(db: db).last()
-            return try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
-                    WHERE l.entry > ? AND l.target_table <> ? ORDER BY l.entry LIMIT ?
-                    """,
-                arguments: [first, ChangeSet.Table.ledger.rawValue, limit]
+            return try db.rows(
+                """
+                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+                WHERE l.entry > ? AND l.target_table <> ? ORDER BY l.entry LIMIT ?
+                """, [first, ChangeSet.Table.ledger.rawValue, limit]
             ).map { row in
                 let entry = try LedgerEntry(row)
                 let lacking = try [entry.evidence, entry.evidenceRenewal].compactMap(\.self)
@@ -292,14 +289,13 @@ extension SQLiteStore {
     /// - Throws: `StoreError` when the books cannot be written.
     package func noteDeclarationsShown() async throws(StoreError) {
         try await write("noting which entries reports show") { db in
-            let declared = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT l.entry, l.run_id FROM trueup_ledger AS l
-                    WHERE l.target_table = ? AND NOT EXISTS (
-                        SELECT 1 FROM trueup_reported_ranges AS s
-                        WHERE l.entry BETWEEN s.first_entry AND s.last_entry)
-                    """, arguments: [ChangeSet.Table.ledger.rawValue])
+            let declared = try db.rows(
+                """
+                SELECT l.entry, l.run_id FROM trueup_ledger AS l
+                WHERE l.target_table = ? AND NOT EXISTS (
+                    SELECT 1 FROM trueup_reported_ranges AS s
+                    WHERE l.entry BETWEEN s.first_entry AND s.last_entry)
+                """, [ChangeSet.Table.ledger.rawValue])
             for row in declared {
                 guard let entry = row.integer(at: 0) else { continue }
                 try ReportedEntries(db: db).noteShown(entry, byRun: row.requiredText(at: 1))

@@ -261,16 +261,15 @@ struct DoubledKeys {
     ///
     /// The values of the row itself say nothing of it.
     func unreported() throws -> Set<SubscriptionKey> {
-        let found = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT c.bundle_id, c.environment, c.original_transaction_id
-                FROM trueup_company_doubled AS c
-                WHERE NOT EXISTS (SELECT 1 FROM trueup_findings AS h
-                    WHERE \(SubscriptionKey.agree("h", "c"))
-                        AND h.kind = '\(FindingKind.duplicateLocal.rawValue)'
-                        AND h.state IN \(OpenFindings.states))
-                """)
+        let found = try db.rows(
+            """
+            SELECT c.bundle_id, c.environment, c.original_transaction_id
+            FROM trueup_company_doubled AS c
+            WHERE NOT EXISTS (SELECT 1 FROM trueup_findings AS h
+                WHERE \(SubscriptionKey.agree("h", "c"))
+                    AND h.kind = '\(FindingKind.duplicateLocal.rawValue)'
+                    AND h.state IN \(OpenFindings.states))
+            """)
         return Set(found.map { SubscriptionKey($0, at: 0) })
     }
 }
@@ -281,9 +280,8 @@ extension SQLiteStore {
     /// alone.
     package func copyState() throws(StoreError) -> CopyState? {
         try view("reading what the rows are a copy of") { db in
-            try Row.fetchOne(
-                db, sql: "SELECT table_name, refreshed_at, row_count FROM trueup_company"
-            ).map { row in
+            try db.row("SELECT table_name, refreshed_at, row_count FROM trueup_company").map {
+                row in
                 CopyState(
                     table: row.requiredText(at: 0), refreshedAt: row.time(at: 1),
                     rows: row.integer(at: 2))
@@ -407,7 +405,7 @@ extension SQLiteStore {
                     sql: "INSERT INTO trueup_company VALUES (1, ?, ?, 1, NULL, NULL)",
                     arguments: [table, try Ledger(db: db).head().number])
             }
-            return try Int64.fetchOne(db, sql: "SELECT refresh FROM trueup_company") ?? 1
+            return try db.integer("SELECT refresh FROM trueup_company") ?? 1
         }
     }
 
@@ -426,7 +424,7 @@ extension SQLiteStore {
     private static func belongs(
         _ db: Database, at path: String, to table: String
     ) throws -> Bool {
-        if let known = try String.fetchOne(db, sql: "SELECT table_name FROM trueup_company") {
+        if let known = try db.text("SELECT table_name FROM trueup_company") {
             guard known == table else {
                 throw StoreError.schema(
                     "trueup's database \(path) belongs to your table \(known), not to \(table). "
@@ -486,14 +484,13 @@ extension SQLiteStore {
         guard apps?.isEmpty != true else { return 0 }
         while true {
             let keys = try await read("looking for rows that are gone") { [last] db in
-                try Row.fetchAll(
-                    db,
-                    sql: """
-                        SELECT \(table.keyNames) FROM \(table.marks)
-                        WHERE refresh <> ? AND (\(table.keyNames)) >= (?, ?, ?) \(isRead)
-                        ORDER BY \(table.keyNames) LIMIT ?
-                        """,
-                    arguments: [refresh] + (last?.arguments ?? ["", "", ""])
+                try db.rows(
+                    """
+                    SELECT \(table.keyNames) FROM \(table.marks)
+                    WHERE refresh <> ? AND (\(table.keyNames)) >= (?, ?, ?) \(isRead)
+                    ORDER BY \(table.keyNames) LIMIT ?
+                    """,
+                    [refresh] + (last?.arguments ?? ["", "", ""])
                         + (apps?.arguments ?? [])
                         + [StoreLimits.scatteredRowsPerChunk]
                 ).map { SubscriptionKey($0, at: 0) }

@@ -93,23 +93,21 @@ struct EntryAdoption {
     /// The correction of the checkpoint that it was written from is done.
     private func settlePlanned(_ entry: LedgerEntry) throws {
         guard
-            let row = try Row.fetchOne(
-                db, sql: "SELECT run_seq, pass_id FROM trueup_runs WHERE run_id = ?",
-                arguments: [entry.runID]),
+            let row = try db.row(
+                "SELECT run_seq, pass_id FROM trueup_runs WHERE run_id = ?", [entry.runID]),
             let sequence = row.integer(at: 0), let passID = row.integer(at: 1)
         else { return }
-        let planned = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT \(PlanApplication.StoredCorrection.columns)
-                FROM trueup_pass_corrections AS c
-                WHERE c.pass_id = ? AND c.bundle_id = ? AND c.environment = ?
-                    AND c.original_transaction_id = ? AND c.transaction_id = ?
-                    AND c.fate = 'planned' AND c.superseded_by IS NULL
-                    AND ifnull(c.undo_of, 0) = ?
-                ORDER BY c.correction_id LIMIT 1
-                """,
-            arguments: [passID] + entry.subscription.arguments
+        let planned = try db.row(
+            """
+            SELECT \(PlanApplication.StoredCorrection.columns)
+            FROM trueup_pass_corrections AS c
+            WHERE c.pass_id = ? AND c.bundle_id = ? AND c.environment = ?
+                AND c.original_transaction_id = ? AND c.transaction_id = ?
+                AND c.fate = 'planned' AND c.superseded_by IS NULL
+                AND ifnull(c.undo_of, 0) = ?
+            ORDER BY c.correction_id LIMIT 1
+            """,
+            [passID] + entry.subscription.arguments
                 + [entry.transactionID ?? "", entry.undoOf ?? 0]
         ).map(PlanApplication.StoredCorrection.init)
         guard let planned else { return }

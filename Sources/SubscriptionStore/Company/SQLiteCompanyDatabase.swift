@@ -239,13 +239,11 @@ extension SQLiteCompanyDatabase {
     ) throws(StoreError) -> [CompanyLedgerEntry] {
         try perform("reading the ledger next to \(mapping.table)") { db in
             guard try db.tableExists(Self.ledger) else { return [] }
-            return try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT entry, digest, run_id, content, written_at FROM \(Self.ledger)
-                    WHERE entry > ? ORDER BY entry LIMIT ?
-                    """,
-                arguments: [number, limit]
+            return try db.rows(
+                """
+                SELECT entry, digest, run_id, content, written_at FROM \(Self.ledger)
+                WHERE entry > ? ORDER BY entry LIMIT ?
+                """, [number, limit]
             ).map { row in
                 CompanyLedgerEntry(
                     number: row.integer(at: 0) ?? 0, digest: row.requiredText(at: 1),
@@ -363,9 +361,9 @@ extension SQLiteCompanyDatabase {
 
     private static func owner(_ db: Database) throws -> LedgerOwner? {
         guard try db.tableExists(owners) else { return nil }
-        return try Row.fetchOne(
-            db, sql: "SELECT identity, path FROM \(owners) ORDER BY number DESC LIMIT 1"
-        ).map { LedgerOwner(identity: $0.requiredText(at: 0), path: $0.requiredText(at: 1)) }
+        return try db.row("SELECT identity, path FROM \(owners) ORDER BY number DESC LIMIT 1").map {
+            LedgerOwner(identity: $0.requiredText(at: 0), path: $0.requiredText(at: 1))
+        }
     }
 
     private static func note(

@@ -24,8 +24,7 @@ package struct SQLiteCompanySchema: CompanySchema {
     ) throws(StoreError) -> [String] {
         try StoreError.translating("reading words of \(path)") {
             try connection.read { db in
-                try String.fetchAll(
-                    db, sql: MappedStatements.words(of: column, in: table, for: .sqlite))
+                try db.texts(MappedStatements.words(of: column, in: table, for: .sqlite))
             }
         }
     }

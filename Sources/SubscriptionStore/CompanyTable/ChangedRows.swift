@@ -158,17 +158,14 @@ private struct ChangedRows {
         case .cursor(let cursor):
             guard cursor.database == database else { return nil }
             guard cursor.entry > 0 else { return cursor.entry == 0 ? 0 : nil }
-            let hash = try String.fetchOne(
-                db, sql: "SELECT hash FROM trueup_ledger WHERE entry = ?",
-                arguments: [cursor.entry])
+            let hash = try db.text("SELECT hash FROM trueup_ledger WHERE entry = ?", [cursor.entry])
             return hash == cursor.hash ? cursor.entry : nil
         case .run(let number):
-            let first = try Int64.fetchOne(
-                db,
-                sql: """
-                    SELECT min((SELECT min(entry) FROM trueup_ledger WHERE run_id = r.run_id))
-                    FROM trueup_runs AS r WHERE r.run_seq >= ?
-                    """, arguments: [number])
+            let first = try db.integer(
+                """
+                SELECT min((SELECT min(entry) FROM trueup_ledger WHERE run_id = r.run_id))
+                FROM trueup_runs AS r WHERE r.run_seq >= ?
+                """, [number])
             return first.map { $0 - 1 } ?? head
         }
     }

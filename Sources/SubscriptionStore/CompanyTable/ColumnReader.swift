@@ -61,6 +61,14 @@ enum ColumnReading: Hashable {
     case value(FieldValue)
     /// Anything else, made safe to show.
     case unreadable(String)
+
+    /// The value, or the text that shows what is there instead.
+    var shown: FieldValue {
+        switch self {
+        case .value(let value): value
+        case .unreadable(let shown): .text(shown)
+        }
+    }
 }
 
 extension Row {

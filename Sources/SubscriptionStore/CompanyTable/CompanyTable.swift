@@ -28,12 +28,11 @@ extension SQLiteStore {
     /// How many rows the table holds of each app and environment, in that order.
     package func rowsByApp() async throws(StoreError) -> [AppRows] {
         try await read("counting the rows of each app") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT bundle_id, environment, count(*) FROM subscriptions
-                    GROUP BY bundle_id, environment ORDER BY bundle_id, environment
-                    """
+            try db.rows(
+                """
+                SELECT bundle_id, environment, count(*) FROM subscriptions
+                GROUP BY bundle_id, environment ORDER BY bundle_id, environment
+                """
             ).map { row in
                 AppRows(
                     bundleID: row.requiredText(at: 0), environment: row.requiredText(at: 1),
@@ -48,14 +47,10 @@ extension SQLiteStore {
         of app: AppIdentity, holding transactionIDs: Set<String>
     ) async throws(StoreError) -> [LocalTransaction]? {
         try await read("reading one-time purchases") { db in
-            let identity: StatementArguments = [app.bundleID, app.environment.rawValue]
-            let isStored = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (
-                            SELECT 1 FROM purchases WHERE bundle_id = ? AND environment = ?)
-                        """), arguments: identity)
-            guard isStored == true else { return nil }
+            let isStored = try db.holds(
+                "purchases WHERE bundle_id = ? AND environment = ?",
+                [app.bundleID, app.environment.rawValue])
+            guard isStored else { return nil }
             return try transactionIDs.sorted().compactMap { id in
                 let key = TransactionKey(
                     bundleID: app.bundleID, environment: app.environment.rawValue,
@@ -110,13 +105,12 @@ extension SQLiteStore {
         of app: AppIdentity
     ) async throws(StoreError) -> String? {
         try await read("looking for a stored id") { db in
-            try String.fetchOne(
-                db,
-                sql: """
-                    SELECT original_transaction_id FROM subscriptions
-                    WHERE bundle_id = ? AND environment = ?
-                    ORDER BY status IS NULL, original_transaction_id LIMIT 1
-                    """, arguments: [app.bundleID, app.environment.rawValue])
+            try db.text(
+                """
+                SELECT original_transaction_id FROM subscriptions
+                WHERE bundle_id = ? AND environment = ?
+                ORDER BY status IS NULL, original_transaction_id LIMIT 1
+                """, [app.bundleID, app.environment.rawValue])
         }
     }
 }
@@ -146,12 +140,7 @@ extension SQLiteStore {
                 guard field != .paidElsewhereUntil else { return try OtherPayments.areHeld(db) }
                 guard SubscriptionField.optional.contains(field) else { return true }
                 guard optional.contains(field) else { return false }
-                return try Bool.fetchOne(
-                    db,
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM subscriptions
-                            WHERE nullif(\(field.rawValue), '') IS NOT NULL)
-                        """) == true
+                return try db.holds("subscriptions WHERE nullif(\(field.rawValue), '') IS NOT NULL")
             }
         }
     }
@@ -313,8 +302,7 @@ enum OtherPayments {
 
     /// Whether the table holds anything, of whatever row.
     static func areKept(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(table))")) ?? false
+        try db.holds(table)
     }
 
     /// Whether any row has a value.
@@ -327,22 +315,18 @@ enum OtherPayments {
     }
 
     static func erase(of keys: [SubscriptionKey], _ db: Database) throws {
-        let delete = try db.cachedStatement(
-            sql: """
-                DELETE FROM \(table) WHERE \(SubscriptionKey.isKey)
-                """)
         let isOfKey = """
             SELECT customer_id FROM subscriptions
             WHERE \(SubscriptionKey.isKey) AND nullif(customer_id, '') IS NOT NULL
             """
-        let forget = try db.cachedStatement(
-            sql: "DELETE FROM trueup_entitlement_notes WHERE customer_id IN (\(isOfKey))")
-        let note = try db.cachedStatement(
-            sql: "INSERT INTO trueup_entitlement_notes (customer_id) \(isOfKey)")
         for key in keys {
-            try delete.execute(arguments: key.arguments)
-            try forget.execute(arguments: key.arguments)
-            try note.execute(arguments: key.arguments)
+            for statement in [
+                "DELETE FROM \(table) WHERE \(SubscriptionKey.isKey)",
+                "DELETE FROM trueup_entitlement_notes WHERE customer_id IN (\(isOfKey))",
+                "INSERT INTO trueup_entitlement_notes (customer_id) \(isOfKey)",
+            ] {
+                try db.executeCached(statement, key.arguments)
+            }
         }
     }
 }
@@ -352,12 +336,13 @@ enum OptionalColumns {
     /// Those that the table has.
     static func present(_ db: Database) throws -> Set<SubscriptionField> {
         let names = SubscriptionField.optional.map { "'\($0.rawValue)'" }.sorted()
-        let read = try db.cachedStatement(
-            sql: """
-                SELECT name FROM pragma_table_info('subscriptions')
-                WHERE name IN (\(names.joined(separator: ", ")))
-                """)
-        return Set(try String.fetchAll(read).compactMap(SubscriptionField.init(rawValue:)))
+        return Set(
+            try db.texts(
+                cached: """
+                    SELECT name FROM pragma_table_info('subscriptions')
+                    WHERE name IN (\(names.joined(separator: ", ")))
+                    """
+            ).compactMap(SubscriptionField.init(rawValue:)))
     }
 
     /// Adds those of the columns that the table lacks.

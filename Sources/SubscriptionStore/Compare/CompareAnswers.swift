@@ -50,12 +50,11 @@ extension CompareScratch {
     /// - Throws: `StoreError`.
     package func questions(after last: String?, limit: Int) throws -> [CompareQuestion] {
         try writing("reading what to ask Apple") { db in
-            let wanted = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT original_id, apps FROM compare_wanted WHERE original_id > ?
-                    ORDER BY original_id LIMIT ?
-                    """, arguments: [last ?? "", limit])
+            let wanted = try db.rows(
+                """
+                SELECT original_id, apps FROM compare_wanted WHERE original_id > ?
+                ORDER BY original_id LIMIT ?
+                """, [last ?? "", limit])
             return try wanted.map { row in
                 let id = row.requiredText(at: 0)
                 var ids: Set<String> = []

@@ -54,13 +54,12 @@ package final class CompareScratch: Sendable {
     /// How many differences there are of each kind and direction, in the order of the kinds.
     package func counts() throws -> [CompareCount] {
         let counts = try writing("counting what differs") { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT kind, direction, count(*),
-                        count(DISTINCT ifnull(customer_id, original_transaction_id))
-                    FROM compare_differences GROUP BY kind, direction
-                    """
+            try db.rows(
+                """
+                SELECT kind, direction, count(*),
+                    count(DISTINCT ifnull(customer_id, original_transaction_id))
+                FROM compare_differences GROUP BY kind, direction
+                """
             ).compactMap { row -> CompareCount? in
                 guard let kind = CompareKind(rawValue: row.requiredText(at: 0)),
                     let direction = Direction(rawValue: row.requiredText(at: 1))

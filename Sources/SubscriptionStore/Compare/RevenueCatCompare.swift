@@ -411,22 +411,18 @@ struct RevenueCatMerge {
         let isPeriod = stored.periods?[transactionID] != nil
         let digest =
             stored.isAsked
-            ? try String.fetchOne(
-                lines.cachedStatement(
-                    sql: """
-                        SELECT iif(?, ifnull(renewal, evidence), evidence) FROM compare_signed
-                        WHERE bundle_id = ? AND environment = ? AND original_id = ?
-                            AND transaction_id = ?
-                        """),
-                arguments: [isAboutState] + stored.key.arguments + [transactionID])
-            : try String.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT evidence FROM trueup_ledger
-                        WHERE \(SubscriptionKey.isKey)
-                            AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
-                        """),
-                arguments: stored.key.arguments + [isPeriod ? transactionID : nil])
+            ? try lines.text(
+                cached: """
+                    SELECT iif(?, ifnull(renewal, evidence), evidence) FROM compare_signed
+                    WHERE bundle_id = ? AND environment = ? AND original_id = ?
+                        AND transaction_id = ?
+                    """, [isAboutState] + stored.key.arguments + [transactionID])
+            : try db.text(
+                cached: """
+                    SELECT evidence FROM trueup_ledger
+                    WHERE \(SubscriptionKey.isKey)
+                        AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
+                    """, stored.key.arguments + [isPeriod ? transactionID : nil])
         return digest.map(EvidenceDigest.init(hexadecimal:))
     }
 

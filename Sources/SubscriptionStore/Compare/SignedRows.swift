@@ -21,15 +21,13 @@ extension SQLiteStore {
         after last: SubscriptionKey?, limit: Int
     ) throws(StoreError) -> [SignedRow] {
         try view("reading rows and their evidence") { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT s.bundle_id, s.environment, s.original_transaction_id, s.customer_id
-                    FROM subscriptions AS s
-                    WHERE (s.bundle_id, s.environment, s.original_transaction_id) > (?, ?, ?)
-                    ORDER BY s.bundle_id, s.environment, s.original_transaction_id LIMIT ?
-                    """,
-                arguments: (last?.arguments ?? ["", "", ""]) + [limit])
+            let rows = try db.rows(
+                """
+                SELECT s.bundle_id, s.environment, s.original_transaction_id, s.customer_id
+                FROM subscriptions AS s
+                WHERE (s.bundle_id, s.environment, s.original_transaction_id) > (?, ?, ?)
+                ORDER BY s.bundle_id, s.environment, s.original_transaction_id LIMIT ?
+                """, (last?.arguments ?? ["", "", ""]) + [limit])
             let newest = try db.cachedStatement(
                 sql: """
                     SELECT evidence FROM trueup_ledger

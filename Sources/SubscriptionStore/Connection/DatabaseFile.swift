@@ -28,7 +28,7 @@ struct DatabaseFile: Sendable {
         let connection = try DatabaseQueue(
             path: path, configuration: Self.configuration(cacheKibibytes: cacheKibibytes))
         try connection.inDatabase { db in
-            let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+            let mode = try db.text("PRAGMA journal_mode = WAL")
             guard mode == "wal" else {
                 throw StoreError.schema(
                     "The database \(path) cannot be turned to WAL mode (it stays in mode "
@@ -326,7 +326,7 @@ extension SQLiteStore {
     }
 
     static func databaseIdentity(_ db: Database) throws -> String {
-        guard let identity = try String.fetchOne(db, sql: "SELECT id FROM trueup_database") else {
+        guard let identity = try db.text("SELECT id FROM trueup_database") else {
             throw StoreError.inconsistent(
                 "The database has lost its identity (the table `trueup_database` is empty). "
                     + "Restore a backup.")

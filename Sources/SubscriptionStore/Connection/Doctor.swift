@@ -20,7 +20,7 @@ extension SQLiteStore {
     /// For example `wal` or `delete`.
     package func journalMode() async throws(StoreError) -> String {
         try await read("reading the journal mode") { db in
-            try String.fetchOne(db, sql: "PRAGMA journal_mode") ?? ""
+            try db.text("PRAGMA journal_mode") ?? ""
         }
     }
 
@@ -28,12 +28,11 @@ extension SQLiteStore {
     /// has.
     package func periodsPerSubscription() async throws(StoreError) -> Double? {
         try await read("counting the periods of subscriptions") { db in
-            let row = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*), count(DISTINCT original_transaction_id) FROM (
-                        SELECT original_transaction_id FROM transactions LIMIT \(Self.sampled))
-                    """)
+            let row = try db.row(
+                """
+                SELECT count(*), count(DISTINCT original_transaction_id) FROM (
+                    SELECT original_transaction_id FROM transactions LIMIT \(Self.sampled))
+                """)
             guard let periods = row?.number(at: 0), let rows = row?.number(at: 1), rows > 0 else {
                 return nil
             }
@@ -50,21 +49,20 @@ extension SQLiteStore {
     /// the differences are the same. Of a large table only a part is checked.
     package func expiryDifferences() async throws(StoreError) -> ExpiryDifferences {
         try await read("comparing the ends of periods") { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT row.expires_date - period.expires_date AS difference, count(*)
-                    FROM (SELECT bundle_id, environment, latest_transaction_id, expires_date
-                        FROM subscriptions
-                        WHERE latest_transaction_id IS NOT NULL
-                            AND typeof(expires_date) = 'integer' LIMIT 100000) AS row
-                    JOIN transactions AS period
-                        ON period.bundle_id = row.bundle_id
-                        AND period.environment = row.environment
-                        AND period.transaction_id = row.latest_transaction_id
-                    WHERE typeof(period.expires_date) = 'integer'
-                    GROUP BY difference
-                    """)
+            let rows = try db.rows(
+                """
+                SELECT row.expires_date - period.expires_date AS difference, count(*)
+                FROM (SELECT bundle_id, environment, latest_transaction_id, expires_date
+                    FROM subscriptions
+                    WHERE latest_transaction_id IS NOT NULL
+                        AND typeof(expires_date) = 'integer' LIMIT 100000) AS row
+                JOIN transactions AS period
+                    ON period.bundle_id = row.bundle_id
+                    AND period.environment = row.environment
+                    AND period.transaction_id = row.latest_transaction_id
+                WHERE typeof(period.expires_date) = 'integer'
+                GROUP BY difference
+                """)
             var differences = ExpiryDifferences()
             for row in rows {
                 let count: Int = row.number(at: 1) ?? 0

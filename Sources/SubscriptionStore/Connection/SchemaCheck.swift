@@ -119,7 +119,7 @@ struct SchemaCheck {
     private func compare(
         _ table: String, _ columns: [(name: String, form: FieldForm)], _ db: Database
     ) throws {
-        let found = try Row.fetchAll(db, sql: "PRAGMA table_info(\(table))")
+        let found = try db.rows("PRAGMA table_info(\(table))")
         let types = Dictionary(
             found.map { row in (row["name"] as String? ?? "", row["type"] as String? ?? "") },
             uniquingKeysWith: { first, _ in first })
@@ -210,9 +210,7 @@ struct SchemaDamage {
                 (
                     try TableShape(of: table, columns: columns, model),
                     try TableShape.columns(of: table, model),
-                    try String.fetchOne(
-                        model, sql: "SELECT sql FROM sqlite_master WHERE name = ?",
-                        arguments: [table]) ?? ""
+                    try model.text("SELECT sql FROM sqlite_master WHERE name = ?", [table]) ?? ""
                 )
             }
             let found = try TableShape(of: table, columns: columns, db)
@@ -246,15 +244,14 @@ package enum SchemaDigest {
 
     /// The digest of what a database has.
     static func of(_ db: Database) throws -> String {
-        let text = try String.fetchOne(
-            db,
-            sql: """
-                SELECT group_concat(type || x'1F' || name || x'1F' || tbl_name || x'1F' || sql, x'1E')
-                FROM (SELECT * FROM sqlite_master
-                    WHERE sql IS NOT NULL AND (tbl_name IN ('subscriptions', 'transactions', 'purchases')
-                        OR tbl_name GLOB 'trueup_*')
-                    ORDER BY type, name)
-                """)
+        let text = try db.text(
+            """
+            SELECT group_concat(type || x'1F' || name || x'1F' || tbl_name || x'1F' || sql, x'1E')
+            FROM (SELECT * FROM sqlite_master
+                WHERE sql IS NOT NULL AND (tbl_name IN ('subscriptions', 'transactions', 'purchases')
+                    OR tbl_name GLOB 'trueup_*')
+                ORDER BY type, name)
+            """)
         return Hexadecimal.sha256(of: (text ?? "").utf8)
     }
 }
@@ -294,12 +291,11 @@ struct SchemaParts {
 
     /// The parts that a database has.
     init(_ db: Database) throws {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT type, name, tbl_name, sql FROM sqlite_master
-                WHERE type IN ('trigger', 'index') AND sql IS NOT NULL
-                """)
+        let rows = try db.rows(
+            """
+            SELECT type, name, tbl_name, sql FROM sqlite_master
+            WHERE type IN ('trigger', 'index') AND sql IS NOT NULL
+            """)
         let parts = rows.map { row in
             Part(
                 type: row.requiredText(at: 0), name: row.requiredText(at: 1),
@@ -329,9 +325,8 @@ struct TableShape {
 
     init(of table: String, columns: [String], _ db: Database) throws {
         self.table = table
-        key = try String.fetchAll(
-            db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk",
-            arguments: [table])
+        key = try db.texts(
+            "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", [table])
         // An older database has not all of today's columns yet; its shape does not decide whether
         // it may lack one.
         let present = try Self.columns(of: table, db)
@@ -382,9 +377,8 @@ struct TableShape {
     static func rebuild(
         _ table: String, as definition: String, with columns: Set<String>, _ db: Database
     ) throws -> String {
-        let own = try Row.fetchAll(
-            db, sql: "SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?)",
-            arguments: [table])
+        let own = try db.rows(
+            "SELECT name, type, \"notnull\", dflt_value FROM pragma_table_info(?)", [table])
         let names = own.map { $0.requiredText(at: 0) }
         let additional = own.filter { row in
             !columns.contains(row.requiredText(at: 0))

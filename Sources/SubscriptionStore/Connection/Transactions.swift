@@ -286,7 +286,7 @@ final class WriteBackoff: Sendable {
     /// - Returns: When it began.
     func begin(_ db: Database) throws -> ContinuousClock.Instant {
         let start = ContinuousClock.now
-        let version = try Int64.fetchOne(db.cachedStatement(sql: "PRAGMA data_version"))
+        let version = try db.integer(cached: "PRAGMA data_version")
         state.withLock { state in
             let connection = ObjectIdentifier(db)
             if state.connection == connection, state.version != version {

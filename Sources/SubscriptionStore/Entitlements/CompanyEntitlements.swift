@@ -69,15 +69,13 @@ extension SQLiteStore {
             let position = last
             let page = try await read("reading the entitlements") { db in
                 let (condition, arguments) = Self.isOf(apps)
-                return try Row.fetchAll(
-                    db,
-                    sql: """
-                        SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
-                        WHERE (e.bundle_id, e.environment, e.customer_id, e.entitlement)
-                            > (?, ?, ?, ?) AND \(condition)
-                        ORDER BY e.bundle_id, e.environment, e.customer_id, e.entitlement LIMIT ?
-                        """,
-                    arguments: position.arguments + arguments + [StoreLimits.correctionsPerChunk]
+                return try db.rows(
+                    """
+                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                    WHERE (e.bundle_id, e.environment, e.customer_id, e.entitlement)
+                        > (?, ?, ?, ?) AND \(condition)
+                    ORDER BY e.bundle_id, e.environment, e.customer_id, e.entitlement LIMIT ?
+                    """, position.arguments + arguments + [StoreLimits.correctionsPerChunk]
                 ).map { StoredEntitlement($0) }
             }
             guard let end = page.last?.key else { return }

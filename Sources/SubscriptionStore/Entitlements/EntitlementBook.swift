@@ -31,9 +31,8 @@ struct EntitlementBook {
 
     /// The highest number that a note ever had.
     func lastNote() throws -> Int64 {
-        try Int64.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT seq FROM sqlite_sequence WHERE name = 'trueup_entitlement_notes'"))
+        try db.integer(
+            cached: "SELECT seq FROM sqlite_sequence WHERE name = 'trueup_entitlement_notes'")
             ?? 0
     }
 
@@ -63,13 +62,12 @@ struct EntitlementBook {
     func settle(
         after last: Int64, limit: Int?, _ change: Change = { _, _, _ in }
     ) throws -> Int {
-        let noted = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT note, customer_id FROM trueup_entitlement_notes AS n WHERE note > ?
-                        AND \(limit == nil ? Self.isOne("n.customer_id") : "true")
-                    ORDER BY note LIMIT ?
-                    """), arguments: [last, limit ?? -1])
+        let noted = try db.rows(
+            cached: """
+                SELECT note, customer_id FROM trueup_entitlement_notes AS n WHERE note > ?
+                    AND \(limit == nil ? Self.isOne("n.customer_id") : "true")
+                ORDER BY note LIMIT ?
+                """, [last, limit ?? -1])
         guard !noted.isEmpty else { return 0 }
         try update(noted.map { $0.requiredText(at: 1) }, change)
         let remove = try db.cachedStatement(
@@ -86,13 +84,12 @@ struct EntitlementBook {
     }
 
     func stored(_ key: StoredEntitlement.Key) throws -> StoredEntitlement? {
-        try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
-                    WHERE e.bundle_id = ? AND e.environment = ? AND e.customer_id = ?
-                        AND e.entitlement = ?
-                    """), arguments: key.arguments
+        try db.row(
+            cached: """
+                SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
+                WHERE e.bundle_id = ? AND e.environment = ? AND e.customer_id = ?
+                    AND e.entitlement = ?
+                """, key.arguments
         ).map(StoredEntitlement.init)
     }
 
@@ -192,12 +189,7 @@ struct EntitlementBook {
                 signed_date = excluded.signed_date, ownership = excluded.ownership,
                 changed_in = excluded.changed_in
             """,
-            entitlement.key.arguments + [
-                entitlement.expiresDate?.unixMilliseconds,
-                entitlement.gracePeriodExpiresDate?.unixMilliseconds,
-                entitlement.originalTransactionID, entitlement.productID, entitlement.willRenew,
-                entitlement.signedDate?.unixMilliseconds, entitlement.ownership,
-            ])
+            entitlement.key.arguments + entitlement.values)
         guard known != nil || listsNew else { return }
         try EntitlementChanges(db: db).add(entitlement, over: known)
     }
@@ -264,8 +256,7 @@ extension EntitlementBook {
 
     /// The catalogue that they follow from; `nil` before the first filling began.
     private func knownCatalogue() throws -> String? {
-        try String.fetchOne(
-            db.cachedStatement(sql: "SELECT catalogue FROM trueup_entitlement_catalogue"))
+        try db.text(cached: "SELECT catalogue FROM trueup_entitlement_catalogue")
     }
 
     /// The name of no catalogue: the table is being filled in for the first time.
@@ -290,19 +281,19 @@ extension EntitlementBook {
         return try db.count("SELECT count(*) FROM (\(all.joined(separator: " UNION ")))")
     }
 
-    private static let tables = ["subscriptions", "purchases", "trueup_entitlements"]
+    /// The tables with the ids of customers.
+    static let tables = ["subscriptions", "purchases", "trueup_entitlements"]
 
     /// The first customers behind one, who have rows or entitlements.
     func customers(after last: String, limit: Int) throws -> [String] {
         var names: [String] = []
         for table in Self.tables {
-            names += try String.fetchAll(
-                db.cachedStatement(
-                    sql: """
-                        SELECT DISTINCT customer_id FROM \(table) WHERE customer_id > ?
-                            AND typeof(customer_id) = 'text'
-                        ORDER BY customer_id LIMIT ?
-                        """), arguments: [last, limit])
+            names += try db.texts(
+                cached: """
+                    SELECT DISTINCT customer_id FROM \(table) WHERE customer_id > ?
+                        AND typeof(customer_id) = 'text'
+                    ORDER BY customer_id LIMIT ?
+                    """, [last, limit])
         }
         // By bytes: equivalent spellings are different customers to the database.
         names.sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -411,6 +402,14 @@ extension StoredEntitlement {
             originalTransactionID: columns.requiredText(), productID: columns.requiredText(),
             willRenew: columns.integer().map { $0 != 0 }, signedDate: columns.time(),
             ownership: columns.text())
+    }
+
+    /// The columns that `columns` names after those of the key, to bind.
+    var values: StatementArguments {
+        [
+            expiresDate?.unixMilliseconds, gracePeriodExpiresDate?.unixMilliseconds,
+            originalTransactionID, productID, willRenew, signedDate?.unixMilliseconds, ownership,
+        ]
     }
 
     func lastsLonger(than other: StoredEntitlement) -> Bool {

@@ -17,13 +17,8 @@ struct EntitlementChanges {
                 will_renew, signed_date, ownership)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            entitlement.key.arguments + [
-                known == nil, known?.expiresDate?.unixMilliseconds,
-                entitlement.expiresDate?.unixMilliseconds,
-                entitlement.gracePeriodExpiresDate?.unixMilliseconds,
-                entitlement.originalTransactionID, entitlement.productID, entitlement.willRenew,
-                entitlement.signedDate?.unixMilliseconds, entitlement.ownership,
-            ])
+            entitlement.key.arguments + [known == nil, known?.expiresDate?.unixMilliseconds]
+                + entitlement.values)
     }
 
     /// Decides which changes the report of a run that ends now lists.

@@ -89,13 +89,9 @@ extension SQLiteStore {
     /// Whether any row or entitlement is of this customer.
     package func knows(customer: String) throws(StoreError) -> Bool {
         try view("looking for a customer") { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM subscriptions WHERE customer_id = ?1)
-                        OR EXISTS (SELECT 1 FROM purchases WHERE customer_id = ?1)
-                        OR EXISTS (SELECT 1 FROM trueup_entitlements WHERE customer_id = ?1)
-                    """, arguments: [customer]) ?? false
+            try EntitlementBook.tables.contains { table in
+                try db.holds("\(table) WHERE customer_id = ?", [customer])
+            }
         }
     }
 
@@ -116,8 +112,7 @@ extension SQLiteStore {
     /// The number of a run, by which changes are dated; `nil` for a run that is not kept.
     package func number(ofRun runID: String) throws(StoreError) -> Int64? {
         try view("looking for a run") { db in
-            try Int64.fetchOne(
-                db, sql: "SELECT run_seq FROM trueup_runs WHERE run_id = ?", arguments: [runID])
+            try db.integer("SELECT run_seq FROM trueup_runs WHERE run_id = ?", [runID])
         }
     }
 }

@@ -30,7 +30,7 @@ extension SQLiteStore {
         let passID = try await read(doing) { db in try RunReference(run, in: pass, db) }.passID
         // Chosen without the lock: no other process changes the plan during a run.
         let chosen = try await read(doing) { db in
-            try Row.fetchAll(db, sql: Self.canaryChoice, arguments: [passID, count])
+            try db.rows(Self.canaryChoice, [passID, count])
                 .map(StoredKey.init)
         }
         return try await write(doing) { db in
@@ -111,29 +111,25 @@ extension SQLiteStore {
             let isItsOwn = """
                 c.pass_id = k.pass_id AND \(SubscriptionKey.agree("c", "k"))
                 """
-            let keys = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT k.bundle_id, k.environment, k.original_transaction_id
-                    FROM trueup_canaries AS k WHERE k.pass_id = ?
-                        AND EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-                            WHERE \(isItsOwn) AND c.fate = 'applied')
-                        AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
-                            WHERE \(isItsOwn) AND c.superseded_by IS NULL AND c.fate <> 'applied')
-                    ORDER BY k.bundle_id, k.environment, k.original_transaction_id
-                    """,
-                arguments: [pass.passID]
+            let keys = try db.rows(
+                """
+                SELECT k.bundle_id, k.environment, k.original_transaction_id
+                FROM trueup_canaries AS k WHERE k.pass_id = ?
+                    AND EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                        WHERE \(isItsOwn) AND c.fate = 'applied')
+                    AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
+                        WHERE \(isItsOwn) AND c.superseded_by IS NULL AND c.fate <> 'applied')
+                ORDER BY k.bundle_id, k.environment, k.original_transaction_id
+                """, [pass.passID]
             ).map { SubscriptionKey($0, at: 0) }
             return try keys.map { key in
-                let kinds = try String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT DISTINCT kind FROM trueup_pass_findings
-                        WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
-                            AND outcome_original_transaction_id = ? AND superseded_by IS NULL
-                            AND is_carried = 0
-                        """,
-                    arguments: [pass.passID] + key.arguments)
+                let kinds = try db.texts(
+                    """
+                    SELECT DISTINCT kind FROM trueup_pass_findings
+                    WHERE pass_id = ? AND outcome_bundle_id = ? AND outcome_environment = ?
+                        AND outcome_original_transaction_id = ? AND superseded_by IS NULL
+                        AND is_carried = 0
+                    """, [pass.passID] + key.arguments)
                 return CanaryRow(
                     key: key, kindsBefore: Set(kinds.compactMap(FindingKind.init(rawValue:))))
             }

@@ -14,24 +14,23 @@ extension LinkedCorrections {
     /// The links that are missing; none for a run that applies a stored plan or reverts a run.
     func missing(by catalogue: ProductCatalogue?) throws -> [Link] {
         guard try !db.holds("trueup_applications WHERE pass_id = ?", [passID]) else { return [] }
-        let losses = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT \(PlanApplication.StoredCorrection.columns) FROM trueup_pass_corrections AS c
-                    INDEXED BY trueup_pass_corrections_planned
-                WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
-                    AND c.target = 'update' AND c.undo_of IS NULL
-                    AND (instr(c.kinds, '\(FindingKind.accessUnpaid.rawValue)') > 0
-                        OR instr(c.kinds, '\(FindingKind.revocationMissed.rawValue)') > 0)
-                """, arguments: [passID])
         var links: [Link] = []
-        while let row = try losses.next() {
+        try db.forEachRow(
+            """
+            SELECT \(PlanApplication.StoredCorrection.columns) FROM trueup_pass_corrections AS c
+                INDEXED BY trueup_pass_corrections_planned
+            WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                AND c.target = 'update' AND c.undo_of IS NULL
+                AND (instr(c.kinds, '\(FindingKind.accessUnpaid.rawValue)') > 0
+                    OR instr(c.kinds, '\(FindingKind.revocationMissed.rawValue)') > 0)
+            """, [passID]
+        ) { row in
             let loss = try PlanApplication.StoredCorrection(row)
-            guard loss.correction.endsAccess else { continue }
+            guard loss.correction.endsAccess else { return }
             let known = loss.correction.continuedBy
             let gains = try gains(insteadOf: loss.correction.subscription, by: catalogue)
                 .filter { !known.contains($0) }
-            guard !gains.isEmpty else { continue }
+            guard !gains.isEmpty else { return }
             links.append((loss.id, loss.correction.subscription, known, gains))
         }
         return links
@@ -41,27 +40,26 @@ extension LinkedCorrections {
     private func gains(
         insteadOf key: SubscriptionKey, by catalogue: ProductCatalogue?
     ) throws -> [String] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(PlanApplication.StoredCorrection.columns),
-                        ended.product_id, other.product_id
-                    FROM subscriptions AS ended
-                    CROSS JOIN subscriptions AS other INDEXED BY subscriptions_by_customer
-                        ON other.customer_id = ended.customer_id
-                    CROSS JOIN trueup_pass_corrections AS c ON c.pass_id = ?4
-                        AND c.bundle_id = other.bundle_id AND c.environment = other.environment
-                        AND c.original_transaction_id = other.original_transaction_id
-                        AND c.fate = 'planned' AND c.superseded_by IS NULL
-                    WHERE ended.bundle_id = ?1 AND ended.environment = ?2
-                        AND ended.original_transaction_id = ?3
-                        AND nullif(ended.customer_id, '') IS NOT NULL
-                        AND \(EntitlementBook.isOne("ended.customer_id"))
-                        AND other.environment = ?2
-                        AND (other.bundle_id <> ?1 OR other.original_transaction_id <> ?3)
-                    ORDER BY other.bundle_id <> ?1, other.bundle_id,
-                        other.original_transaction_id, c.correction_id
-                    """), arguments: key.arguments + [passID])
+        let rows = try db.rows(
+            cached: """
+                SELECT \(PlanApplication.StoredCorrection.columns),
+                    ended.product_id, other.product_id
+                FROM subscriptions AS ended
+                CROSS JOIN subscriptions AS other INDEXED BY subscriptions_by_customer
+                    ON other.customer_id = ended.customer_id
+                CROSS JOIN trueup_pass_corrections AS c ON c.pass_id = ?4
+                    AND c.bundle_id = other.bundle_id AND c.environment = other.environment
+                    AND c.original_transaction_id = other.original_transaction_id
+                    AND c.fate = 'planned' AND c.superseded_by IS NULL
+                WHERE ended.bundle_id = ?1 AND ended.environment = ?2
+                    AND ended.original_transaction_id = ?3
+                    AND nullif(ended.customer_id, '') IS NOT NULL
+                    AND \(EntitlementBook.isOne("ended.customer_id"))
+                    AND other.environment = ?2
+                    AND (other.bundle_id <> ?1 OR other.original_transaction_id <> ?3)
+                ORDER BY other.bundle_id <> ?1, other.bundle_id,
+                    other.original_transaction_id, c.correction_id
+                """, key.arguments + [passID])
         var gains: [String] = []
         for row in rows {
             let gain = try PlanApplication.StoredCorrection(row).correction

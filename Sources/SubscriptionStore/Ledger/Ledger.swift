@@ -10,9 +10,11 @@ struct Ledger {
 
     /// The newest entry's number and hash; 0 and 64 zeros of an empty ledger.
     func head() throws -> (number: Int64, hash: String) {
-        let statement = try db.cachedStatement(
-            sql: "SELECT entry, hash FROM trueup_ledger ORDER BY entry DESC LIMIT 1")
-        guard let row = try Row.fetchOne(statement), let number = row.integer(at: 0) else {
+        guard
+            let row = try db.row(
+                cached: "SELECT entry, hash FROM trueup_ledger ORDER BY entry DESC LIMIT 1"),
+            let number = row.integer(at: 0)
+        else {
             return (0, LedgerEntry.firstPreviousHash)
         }
         return (number, row.requiredText(at: 1))
@@ -20,8 +22,8 @@ struct Ledger {
 
     /// When it was noticed last that the tables had been restored; `nil` where they never were.
     func lastRestore() throws -> Timestamp? {
-        let statement = try db.cachedStatement(sql: "SELECT max(noticed_at) FROM trueup_restores")
-        return try Int64.fetchOne(statement).map(Timestamp.init(unixMilliseconds:))
+        try db.integer(cached: "SELECT max(noticed_at) FROM trueup_restores").map(
+            Timestamp.init(unixMilliseconds:))
     }
 
     /// Writes what was just changed.
@@ -141,11 +143,9 @@ extension Ledger {
     ///
     /// The whole ledger is for `verify`; this reads a few entries and is done at every opening.
     func checkEnd() throws {
-        let newest = try Row.fetchAll(
-            db,
-            sql:
-                "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l ORDER BY l.entry DESC LIMIT ?",
-            arguments: [Self.checkedEntries + 1]
+        let newest = try db.rows(
+            "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l ORDER BY l.entry DESC LIMIT ?",
+            [Self.checkedEntries + 1]
         ).map { try LedgerEntry($0) }
         let reported = try ReportedEntries(db: db).last()
         let last = newest.first?.number ?? 0
@@ -199,7 +199,7 @@ extension SQLiteStore {
     /// The highest number of a decision by which a run reported a finding as acknowledged.
     package func highestDecisionInUse() throws -> Int64? {
         try stream("reading which decisions are in use") { db in
-            try Int64.fetchOne(db, sql: "SELECT max(decision) FROM trueup_run_findings")
+            try db.integer("SELECT max(decision) FROM trueup_run_findings")
         }
     }
 
@@ -207,8 +207,7 @@ extension SQLiteStore {
         _ query: String, _ doing: String, _ body: ([String: StoredCell]) throws -> Void
     ) throws {
         try stream(doing) { db in
-            let rows = try Row.fetchCursor(db, sql: query)
-            while let row = try rows.next() {
+            try db.forEachRow(query) { row in
                 var cells: [String: StoredCell] = [:]
                 for (column, value) in row {
                     cells[column] =
@@ -233,8 +232,7 @@ extension SQLiteStore {
     package func ledgerEntry(withHash hash: String) throws(StoreError) -> Int64? {
         guard hash != LedgerEntry.firstPreviousHash else { return 0 }
         return try view("looking for a ledger entry") { db in
-            try Int64.fetchOne(
-                db, sql: "SELECT entry FROM trueup_ledger WHERE hash = ?", arguments: [hash])
+            try db.integer("SELECT entry FROM trueup_ledger WHERE hash = ?", [hash])
         }
     }
 
@@ -242,8 +240,7 @@ extension SQLiteStore {
     package func ledgerHash(ofEntry number: Int64) throws(StoreError) -> String? {
         guard number > 0 else { return LedgerEntry.firstPreviousHash }
         return try view("looking for a ledger entry") { db in
-            try String.fetchOne(
-                db, sql: "SELECT hash FROM trueup_ledger WHERE entry = ?", arguments: [number])
+            try db.text("SELECT hash FROM trueup_ledger WHERE entry = ?", [number])
         }
     }
 
@@ -340,13 +337,11 @@ extension SQLiteStore {
     }
 
     private static func declaration(of lost: LedgerBreak, _ db: Database) throws -> LedgerEntry? {
-        try Row.fetchOne(
-            db,
-            sql: """
-                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
-                WHERE l.target_table = ? AND l.changes = ?
-                """,
-            arguments: [ChangeSet.Table.ledger.rawValue, FieldValueText.encode(lost.changes)]
+        try db.row(
+            """
+            SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+            WHERE l.target_table = ? AND l.changes = ?
+            """, [ChangeSet.Table.ledger.rawValue, FieldValueText.encode(lost.changes)]
         ).map { try LedgerEntry($0) }
     }
 }
@@ -357,12 +352,11 @@ extension SQLiteStore {
     static func declaration(
         reportedAs runID: String, _ db: Database
     ) throws -> String? {
-        let declared = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT entry, reason, written_at FROM trueup_ledger
-                WHERE run_id = ? AND target_table = ? ORDER BY entry LIMIT 1
-                """, arguments: [runID, ChangeSet.Table.ledger.rawValue])
+        let declared = try db.row(
+            """
+            SELECT entry, reason, written_at FROM trueup_ledger
+            WHERE run_id = ? AND target_table = ? ORDER BY entry LIMIT 1
+            """, [runID, ChangeSet.Table.ledger.rawValue])
         guard let declared, let written = declared.time(at: 2) else { return nil }
         return
             "\(runID) is not a run but a declaration: at \(written.rfc3339) `trueup restored` declared "

@@ -211,15 +211,16 @@ struct PlanApplication {
                 SELECT bundle_id, environment, original_transaction_id FROM trueup_canaries
                 WHERE pass_id = c.pass_id)
             """ : ""
-        let statement = try db.cachedStatement(
-            sql: """
+        var items: [StoredCorrection] = []
+        try db.forEachRow(
+            cached: """
                 SELECT \(StoredCorrection.columns) FROM trueup_pass_corrections AS c
                 WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL \(condition)
-                ORDER BY c.bundle_id, c.environment, c.original_transaction_id, c.correction_id
+                \(PlanReader.order)
                 LIMIT ?
-                """)
-        return try Array(
-            Row.fetchCursor(statement, arguments: [run.passID, limit]).map(StoredCorrection.init))
+                """, [run.passID, limit]
+        ) { row in items.append(try StoredCorrection(row)) }
+        return items
     }
 }
 
@@ -279,16 +280,16 @@ struct LinkedCorrections {
 
     /// The corrections of a subscription that are still to be written.
     func planned(_ key: SubscriptionKey) throws -> [PlanApplication.StoredCorrection] {
-        let statement = try db.cachedStatement(
-            sql: """
+        try db.rows(
+            cached: """
                 SELECT \(PlanApplication.StoredCorrection.columns)
                 FROM trueup_pass_corrections AS c
                 WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
                     AND c.bundle_id = ? AND c.environment = ? AND c.original_transaction_id = ?
                 ORDER BY c.correction_id
-                """)
-        return try Row.fetchAll(statement, arguments: [passID] + key.arguments)
-            .map(PlanApplication.StoredCorrection.init)
+                """, [passID] + key.arguments
+        )
+        .map(PlanApplication.StoredCorrection.init)
     }
 
     /// The subscription that gives access in place of the one that a correction ends: the first
@@ -389,20 +390,17 @@ extension SQLiteStore {
     ) async throws(StoreError) -> Result {
         try await read("surveying the plan") { db in
             var result = initial
-            let corrections = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(PlannedCorrection.columns), p.asked_because
-                    FROM trueup_pass_corrections AS c
-                    LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
-                        AND \(SubscriptionKey.agree("p", "c"))
-                    WHERE c.pass_id = ? AND c.superseded_by IS NULL
-                        AND c.fate IN ('planned', 'applied')
-                    ORDER BY c.bundle_id, c.environment, c.original_transaction_id,
-                        c.correction_id
-                    """,
-                arguments: [pass.passID])
-            while let row = try corrections.next() {
+            try db.forEachRow(
+                """
+                SELECT \(PlannedCorrection.columns), p.asked_because
+                FROM trueup_pass_corrections AS c
+                LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
+                    AND \(SubscriptionKey.agree("p", "c"))
+                WHERE c.pass_id = ? AND c.superseded_by IS NULL
+                    AND c.fate IN ('planned', 'applied')
+                \(PlanReader.order)
+                """, [pass.passID]
+            ) { row in
                 var columns = RowColumns(row)
                 let correction = try PlannedCorrection(&columns)
                 add(&result, correction, columns.integer().flatMap(QuestionReason.init(rank:)))
@@ -521,13 +519,11 @@ extension GuardLift {
     static func fetchAll(
         _ db: Database, where condition: String, arguments: StatementArguments
     ) throws -> [GuardLift] {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT guard, reason, actor, lifted_at, lifted_by, breach FROM trueup_guard_lifts
-                WHERE \(condition) ORDER BY run_seq, guard
-                """,
-            arguments: arguments)
+        let rows = try db.rows(
+            """
+            SELECT guard, reason, actor, lifted_at, lifted_by, breach FROM trueup_guard_lifts
+            WHERE \(condition) ORDER BY run_seq, guard
+            """, arguments)
         return rows.compactMap { row in
             guard let name = GuardName(rawValue: row.requiredText(at: 0)) else { return nil }
             return GuardLift(

@@ -17,9 +17,10 @@ struct PlanReader {
 
     /// The plan that a run sealed; `nil` before.
     func seal(ofRun sequence: Int64) throws -> PlanSeal? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT plan FROM trueup_run_plans WHERE run_seq = ?")
-        guard let digest = try String.fetchOne(statement, arguments: [sequence]) else { return nil }
+        guard
+            let digest = try db.text(
+                cached: "SELECT plan FROM trueup_run_plans WHERE run_seq = ?", [sequence])
+        else { return nil }
         return try plan(digest)?.seal
     }
 
@@ -29,16 +30,17 @@ struct PlanReader {
 
     /// A plan by its identity; `nil` when no run of this database made it.
     func plan(_ digest: String) throws -> KnownPlan? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing,
-                    EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
-                        WHERE a.run_id = p.applied_by), r.job_file, r.guards,
-                    r.lists_deleted_at IS NOT NULL
-                FROM trueup_plans AS p JOIN trueup_runs AS r ON r.run_id = p.planned_by
-                WHERE p.plan = ?
-                """)
-        guard let row = try Row.fetchOne(statement, arguments: [digest]) else { return nil }
+        guard
+            let row = try db.row(
+                cached: """
+                    SELECT p.planned_by, p.changes, p.applied_by, p.applied_at, r.job, r.narrowing,
+                        EXISTS (SELECT 1 FROM trueup_awaited_reports AS a
+                            WHERE a.run_id = p.applied_by), r.job_file, r.guards,
+                        r.lists_deleted_at IS NOT NULL
+                    FROM trueup_plans AS p JOIN trueup_runs AS r ON r.run_id = p.planned_by
+                    WHERE p.plan = ?
+                    """, [digest])
+        else { return nil }
         var head = PlanHead(
             database: try SQLiteStore.databaseIdentity(db), plannedBy: row.requiredText(at: 0),
             job: row.requiredText(at: 4), scope: TextList.decode(row.requiredText(at: 5)))
@@ -84,10 +86,10 @@ struct PlanReader {
     fileprivate func forEachCorrection(
         of run: RunReference, _ body: (PlannedCorrection) throws -> Void
     ) throws {
-        let rows = try Row.fetchCursor(
-            db, sql: "SELECT \(PlannedCorrection.columns) FROM \(Self.corrections) \(Self.order)",
-            arguments: [run.sequence, run.passID])
-        while let row = try rows.next() {
+        try db.forEachRow(
+            "SELECT \(PlannedCorrection.columns) FROM \(Self.corrections) \(Self.order)",
+            [run.sequence, run.passID]
+        ) { row in
             var columns = RowColumns(row)
             try body(PlannedCorrection(&columns))
         }
@@ -95,9 +97,9 @@ struct PlanReader {
 
     /// A pass that works off a plan keeps the head of the plan, whatever run applies it.
     private func head(of run: RunReference, header: RunHeader) throws -> PlanHead {
-        if let digest = try String.fetchOne(
-            db, sql: "SELECT plan FROM trueup_applications WHERE pass_id = ?",
-            arguments: [run.passID]), let known = try plan(digest)
+        if let digest = try db.text(
+            "SELECT plan FROM trueup_applications WHERE pass_id = ?", [run.passID]),
+            let known = try plan(digest)
         {
             return known.seal.head
         }
@@ -120,14 +122,12 @@ struct PlanCount {
         var totals = RunTotals()
         var notFound = 0
         var doubtful = 0
-        let verdicts = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful)
-                FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
-                """,
-            arguments: [passID])
-        while let row = try verdicts.next() {
+        try db.forEachRow(
+            """
+            SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful)
+            FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
+            """, [passID]
+        ) { row in
             try totals.add(
                 row.number(at: 2) ?? 0, code: row.integer(at: 0) ?? 0,
                 reason: row.requiredText(at: 1))
@@ -171,18 +171,16 @@ struct PlanCount {
     /// The second are counted as the run's summary counts them (`RunSummaryReader`): of updates
     /// none fixes a finding.
     private func changes() throws -> (subscriptions: Int, filled: Int) {
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT count(*), ifnull(sum(fixes = 0), 0) FROM (
-                    SELECT max(CASE WHEN target IN ('update', 'update_period') AND undo_of IS NULL
-                        THEN kinds <> '' END) AS fixes
-                    FROM trueup_pass_corrections
-                    WHERE pass_id = ? AND superseded_by IS NULL
-                        AND fate IN ('planned', 'applied')
-                    GROUP BY bundle_id, environment, original_transaction_id)
-                """,
-            arguments: [passID])
+        let row = try db.row(
+            """
+            SELECT count(*), ifnull(sum(fixes = 0), 0) FROM (
+                SELECT max(CASE WHEN target IN ('update', 'update_period') AND undo_of IS NULL
+                    THEN kinds <> '' END) AS fixes
+                FROM trueup_pass_corrections
+                WHERE pass_id = ? AND superseded_by IS NULL
+                    AND fate IN ('planned', 'applied')
+                GROUP BY bundle_id, environment, original_transaction_id)
+            """, [passID])
         return (row?.number(at: 0) ?? 0, row?.number(at: 1) ?? 0)
     }
 
@@ -192,13 +190,11 @@ struct PlanCount {
     /// `nil` for a run that asks about every row, and for one that is limited otherwise, which
     /// leaves out also rows that are due.
     private func scheduledRows() throws -> Int? {
-        let pass = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT scheduled_rows, narrowing FROM trueup_passes
-                WHERE pass_id = ? AND scheduled_rows IS NOT NULL
-                """,
-            arguments: [passID])
+        let pass = try db.row(
+            """
+            SELECT scheduled_rows, narrowing FROM trueup_passes
+            WHERE pass_id = ? AND scheduled_rows IS NOT NULL
+            """, [passID])
         guard let pass else { return nil }
         let filters = TextList.decode(pass.requiredText(at: 1))
         return filters.isEmpty || RunHeader.isForAppsAlone(filters) ? pass.number(at: 0) : nil
@@ -207,13 +203,8 @@ struct PlanCount {
     /// Whether the checkpoint asks about rows of the whole table, but not about every one: as a job
     /// does that only reads notifications.
     private func asksOnlyWhatIsPending() throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT narrowing = '' AND covers_every_row = 0 FROM trueup_passes
-                WHERE pass_id = ?
-                """,
-            arguments: [passID]) ?? false
+        try db.holds(
+            "trueup_passes WHERE pass_id = ? AND narrowing = '' AND covers_every_row = 0", [passID])
     }
 
     /// Rows that earlier runs of the full scan have checked and this checkpoint has not; `nil`
@@ -234,19 +225,17 @@ struct PlanCount {
     }
 
     func routine() throws -> RoutineRows {
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT count(*), ifnull(sum(EXISTS (
-                    SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = p.pass_id
-                        AND \(SubscriptionKey.agree("c", "p"))
-                        AND c.superseded_by IS NULL AND c.fate IN ('planned', 'applied'))), 0)
-                FROM trueup_pass_rows AS p
-                WHERE p.pass_id = ? AND p.asked_because IN (\(Self.routineReasons))
-                    AND p.verdict IN (\(VerdictCode.match.rawValue),
-                        \(VerdictCode.discrepancy.rawValue))
-                """,
-            arguments: [passID])
+        let row = try db.row(
+            """
+            SELECT count(*), ifnull(sum(EXISTS (
+                SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = p.pass_id
+                    AND \(SubscriptionKey.agree("c", "p"))
+                    AND c.superseded_by IS NULL AND c.fate IN ('planned', 'applied'))), 0)
+            FROM trueup_pass_rows AS p
+            WHERE p.pass_id = ? AND p.asked_because IN (\(Self.routineReasons))
+                AND p.verdict IN (\(VerdictCode.match.rawValue),
+                    \(VerdictCode.discrepancy.rawValue))
+            """, [passID])
         return RoutineRows(judged: row?.number(at: 0) ?? 0, changed: row?.number(at: 1) ?? 0)
     }
 
@@ -270,19 +259,15 @@ struct PlanCount {
     /// checkpoint is for some apps alone.
     private func lastRun() throws -> RunTotals? {
         let filters =
-            try String.fetchOne(
-                db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?",
-                arguments: [passID]) ?? ""
+            try db.text("SELECT narrowing FROM trueup_passes WHERE pass_id = ?", [passID]) ?? ""
         let isForAppsAlone = RunHeader.isForAppsAlone(TextList.decode(filters))
-        let sequence = try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT r.run_seq FROM trueup_runs AS r
-                JOIN trueup_passes AS p ON p.pass_id = ? AND p.job = r.job
-                WHERE r.closes_pass = 1 AND r.narrowing = ? AND r.pass_id <> p.pass_id
-                ORDER BY r.run_seq DESC LIMIT 1
-                """,
-            arguments: [passID, isForAppsAlone ? filters : ""])
+        let sequence = try db.integer(
+            """
+            SELECT r.run_seq FROM trueup_runs AS r
+            JOIN trueup_passes AS p ON p.pass_id = ? AND p.job = r.job
+            WHERE r.closes_pass = 1 AND r.narrowing = ? AND r.pass_id <> p.pass_id
+            ORDER BY r.run_seq DESC LIMIT 1
+            """, [passID, isForAppsAlone ? filters : ""])
         return try sequence.map { try RunSummaryReader.totals(of: $0, db) }
     }
 }
@@ -298,13 +283,11 @@ struct PlanStaging {
 
     /// The numbers of the plan's corrections lie between these; `nil` when it has none.
     static func range(of plan: String, _ db: Database) throws -> ClosedRange<Int64>? {
-        let found = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT min(correction_id), max(correction_id) FROM trueup_pass_corrections
-                WHERE pass_id = ?
-                """,
-            arguments: [try origin(of: plan, db).passID])
+        let found = try db.row(
+            """
+            SELECT min(correction_id), max(correction_id) FROM trueup_pass_corrections
+            WHERE pass_id = ?
+            """, [try origin(of: plan, db).passID])
         guard let first = found?.integer(at: 0), let last = found?.integer(at: 1) else {
             return nil
         }
@@ -320,15 +303,13 @@ struct PlanStaging {
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, plan) VALUES (?, ?)",
             arguments: [run.passID, plan])
         let origin = try Self.origin(of: plan, db)
-        let planned = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT \(PlanApplication.StoredCorrection.columns)
-                FROM trueup_pass_corrections AS c NOT INDEXED
-                WHERE \(PlanReader.isListed) AND c.correction_id BETWEEN ?3 AND ?4
-                ORDER BY c.correction_id LIMIT \(StoreLimits.correctionsPerChunk)
-                """,
-            arguments: [origin.sequence, origin.passID, position, last]
+        let planned = try db.rows(
+            """
+            SELECT \(PlanApplication.StoredCorrection.columns)
+            FROM trueup_pass_corrections AS c NOT INDEXED
+            WHERE \(PlanReader.isListed) AND c.correction_id BETWEEN ?3 AND ?4
+            ORDER BY c.correction_id LIMIT \(StoreLimits.correctionsPerChunk)
+            """, [origin.sequence, origin.passID, position, last]
         ).map(PlanApplication.StoredCorrection.init)
         for item in planned { try copy(item.correction, numbered: item.id, of: origin) }
         guard planned.count == StoreLimits.correctionsPerChunk else { return nil }
@@ -351,9 +332,9 @@ struct PlanStaging {
     }
 
     private func fate(ofCorrection id: Int64) throws -> CorrectionFate? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT fate FROM trueup_pass_corrections WHERE correction_id = ?")
-        return try String.fetchOne(statement, arguments: [id]).flatMap(CorrectionFate.init)
+        try db.text(
+            cached: "SELECT fate FROM trueup_pass_corrections WHERE correction_id = ?", [id]
+        ).flatMap(CorrectionFate.init)
     }
 
     /// Whether a run wrote a correction under a plan.
@@ -400,13 +381,11 @@ struct PlanStaging {
 
     /// The run that made a plan, as the tables name it.
     static func origin(of plan: String, _ db: Database) throws -> RunReference {
-        let found = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT r.pass_id, r.run_seq FROM trueup_plans AS p
-                JOIN trueup_runs AS r ON r.run_id = p.planned_by WHERE p.plan = ?
-                """,
-            arguments: [plan])
+        let found = try db.row(
+            """
+            SELECT r.pass_id, r.run_seq FROM trueup_plans AS p
+            JOIN trueup_runs AS r ON r.run_id = p.planned_by WHERE p.plan = ?
+            """, [plan])
         guard let found, let passID = found.integer(at: 0), let sequence = found.integer(at: 1)
         else {
             throw StoreError.inconsistent(
@@ -439,9 +418,9 @@ struct PlanStaging {
                 """, [origin.sequence]))
         // A partial run leaves out also rows that are due.
         let coverage: RunCoverage? = try StoredJSON.decode(
-            try String.fetchOne(
-                db, sql: "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
-                arguments: [origin.sequence]))
+            try db.text(
+                "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
+                [origin.sequence]))
         if let coverage, coverage.kind == .delta {
             plan.tableCoverage = coverage.rows
             plan.routine = coverage.routine
@@ -505,24 +484,22 @@ extension SQLiteStore {
     ) async throws(StoreError) -> UnwrittenCorrections {
         try await read("counting what was not written") { db in
             var unwritten = UnwrittenCorrections()
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(PlannedCorrection.columns), c.fate, p.reason
-                    FROM trueup_pass_corrections AS c
-                    LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
-                        AND \(SubscriptionKey.agree("p", "c"))
-                    WHERE c.pass_id = ? AND c.superseded_by IS NULL
-                        AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
-                    \(PlanReader.order)
-                    """,
-                arguments: [pass.passID])
-            while let row = try rows.next() {
+            try db.forEachRow(
+                """
+                SELECT \(PlannedCorrection.columns), c.fate, p.reason
+                FROM trueup_pass_corrections AS c
+                LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
+                    AND \(SubscriptionKey.agree("p", "c"))
+                WHERE c.pass_id = ? AND c.superseded_by IS NULL
+                    AND c.fate IN ('stale', 'rejected', 'unproven', 'held_back')
+                \(PlanReader.order)
+                """, [pass.passID]
+            ) { row in
                 var columns = RowColumns(row)
                 let correction = try PlannedCorrection(&columns)
-                guard let fate = CorrectionFate(rawValue: columns.requiredText()) else { continue }
+                guard let fate = CorrectionFate(rawValue: columns.requiredText()) else { return }
                 unwritten.add(fate, of: correction.subscription.originalTransactionID)
-                guard fate == .stale else { continue }
+                guard fate == .stale else { return }
                 if try ChangedRow(db: db, correction: correction).isAsPlanned() {
                     unwritten.asPlanned += 1
                 } else if columns.text() == UndecidedReason.newerLocally.rawValue,

@@ -41,9 +41,9 @@ struct RowChange {
     func versionNow() throws -> Int64? {
         switch correction.target {
         case .update(let key, _), .insert(let key):
-            let read = try db.cachedStatement(
-                sql: "SELECT row_version FROM subscriptions WHERE \(SubscriptionKey.isKey)")
-            return try Int64.fetchOne(read, arguments: key.arguments)
+            return try db.integer(
+                cached: "SELECT row_version FROM subscriptions WHERE \(SubscriptionKey.isKey)",
+                key.arguments)
         case .insertPeriod, .updatePeriod, .delete, .deletePeriod: return nil
         }
     }
@@ -124,9 +124,11 @@ struct RowChange {
     /// Returns a condition that finds a row; `nil` where it finds none, or one that rests on a later
     /// statement than the correction.
     private func found(_ condition: Condition, mayRestOnLater: Bool = false) throws -> Condition? {
-        let read = try db.cachedStatement(
-            sql: "SELECT signed_date FROM \(table) WHERE \(condition.sql)")
-        guard let row = try Row.fetchOne(read, arguments: condition.arguments) else { return nil }
+        guard
+            let row = try db.row(
+                cached: "SELECT signed_date FROM \(table) WHERE \(condition.sql)",
+                condition.arguments)
+        else { return nil }
         if !mayRestOnLater, let signed = row.time(at: 0), signed > correction.appleSignedDate,
             !signed.isAhead(of: now)
         {
@@ -294,42 +296,35 @@ struct CurrentRow: Equatable {
         let optional = try OptionalColumns.present(db)
         let columns =
             SubscriptionField.stored + SubscriptionField.allCases.filter(optional.contains)
-        let read = try db.cachedStatement(
-            sql: """
-                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM subscriptions
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                """)
-        // At the cursor, where bytes that are not text are still seen.
-        let rows = try Row.fetchCursor(read, arguments: key.arguments)
-        return try rows.next().map { row in
-            CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
-        }
+        return try stored(
+            columns.map { ($0.rawValue, $0.form) }, in: "subscriptions",
+            where: SubscriptionKey.isKey, key.arguments, db)
     }
 
     static func transaction(
         _ key: TransactionKey, in table: TransactionTable, _ db: Database
     ) throws -> CurrentRow? {
-        let columns = table.fields
-        let read = try db.cachedStatement(
-            sql: """
-                SELECT \(columns.map(\.rawValue).joined(separator: ", ")) FROM \(table.rawValue)
-                WHERE \(TransactionKey.isKey)
-                """)
-        let rows = try Row.fetchCursor(read, arguments: key.arguments)
-        return try rows.next().map { row in
-            CurrentRow(row, columns.map { ($0.rawValue, $0.form) })
-        }
+        try stored(
+            table.fields.map { ($0.rawValue, $0.form) }, in: table.rawValue,
+            where: TransactionKey.isKey, key.arguments, db)
     }
 
-    private init(_ row: Row, _ columns: [(name: String, form: FieldForm)]) {
+    private static func stored(
+        _ columns: [(name: String, form: FieldForm)], in table: String, where isKey: String,
+        _ arguments: StatementArguments, _ db: Database
+    ) throws -> CurrentRow? {
+        let read = try db.cachedStatement(
+            sql: """
+                SELECT \(columns.map(\.name).joined(separator: ", ")) FROM \(table) WHERE \(isKey)
+                """)
+        // At the cursor, where bytes that are not text are still seen.
+        let rows = try Row.fetchCursor(read, arguments: arguments)
+        guard let row = try rows.next() else { return nil }
         var values: [String: FieldValue] = [:]
         for (index, column) in columns.enumerated() {
-            switch row.reading(at: index, as: column.form) {
-            case .value(let value): values[column.name] = value
-            case .unreadable(let shown): values[column.name] = .text(shown)
-            }
+            values[column.name] = row.reading(at: index, as: column.form).shown
         }
-        self.init(values: values)
+        return CurrentRow(values: values)
     }
 
     /// The row as a correction inserted it; with a transaction id, a period of the subscription.
@@ -402,10 +397,9 @@ struct RevertedCorrection {
     /// It has the reason of a notification, because only that asks about what no row holds. A purchase
     /// is inserted only where a question about its customer shows it, so that customer is due again.
     private func askAgain() throws {
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l WHERE l.entry = ?"),
-            arguments: [entry])
+        let row = try db.row(
+            cached: "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l WHERE l.entry = ?",
+            [entry])
         guard let reverted = try row.map(LedgerEntry.init) else { return }
         switch reverted.changes {
         case .purchase(let changes) where reverted.action == .insert:

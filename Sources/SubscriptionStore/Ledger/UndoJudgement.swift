@@ -14,14 +14,12 @@ struct UndoJudgement {
     /// A chunk of the entries that a run wrote or its report showed, before the given one, newest
     /// first.
     func items(before position: Int64) throws -> [UndoItem] {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
-                WHERE l.entry < ?2 AND \(Self.isOfRun)
-                ORDER BY l.entry DESC LIMIT \(StoreLimits.correctionsPerChunk)
-                """,
-            arguments: [runID, position])
+        let rows = try db.rows(
+            """
+            SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
+            WHERE l.entry < ?2 AND \(Self.isOfRun)
+            ORDER BY l.entry DESC LIMIT \(StoreLimits.correctionsPerChunk)
+            """, [runID, position])
         return try rows.map { try item(for: LedgerEntry($0)) }
     }
 
@@ -124,26 +122,26 @@ struct UndoJudgement {
         }
         let row = try CurrentRow.subscription(key, db)
         // A row that is inserted again continues from the version that it was deleted with.
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT row_version FROM \(row == nil ? "trueup_row_versions" : "subscriptions")
-                WHERE \(SubscriptionKey.isKey)
-                """)
-        return (row, try Int64.fetchOne(statement, arguments: key.arguments))
+        return (
+            row,
+            try db.integer(
+                cached: """
+                    SELECT row_version FROM \(row == nil ? "trueup_row_versions" : "subscriptions")
+                    WHERE \(SubscriptionKey.isKey)
+                    """, key.arguments)
+        )
     }
 
     /// Later entries about the same row, newest first.
     private func entries(after entry: LedgerEntry) throws -> [LedgerEntry] {
-        let statement = try db.cachedStatement(
-            sql: """
+        try db.rows(
+            cached: """
                 SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l
                 WHERE l.bundle_id = ? AND l.environment = ? AND l.original_transaction_id = ?
                     AND l.entry > ? AND l.target_table = ? AND ifnull(l.transaction_id, '') = ?
                 ORDER BY l.entry DESC
-                """)
-        return try Row.fetchAll(
-            statement,
-            arguments: entry.subscription.arguments + [
+                """,
+            entry.subscription.arguments + [
                 entry.number, entry.table, entry.transactionID ?? "",
             ]
         ).map { try LedgerEntry($0) }
@@ -151,11 +149,10 @@ struct UndoJudgement {
 
     /// The entry that reverted one.
     private func undoing(_ number: Int64) throws -> (number: Int64, runID: String)? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT entry, run_id FROM trueup_ledger WHERE undo_of = ?")
-        return try Row.fetchOne(statement, arguments: [number]).map { row in
-            (row.integer(at: 0) ?? 0, row.requiredText(at: 1))
-        }
+        try db.row(cached: "SELECT entry, run_id FROM trueup_ledger WHERE undo_of = ?", [number])
+            .map { row in
+                (row.integer(at: 0) ?? 0, row.requiredText(at: 1))
+            }
     }
 
     private func isOfRun(_ number: Int64) throws -> Bool {

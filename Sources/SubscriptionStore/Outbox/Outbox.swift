@@ -156,10 +156,9 @@ extension SQLiteStore {
                 """
             let key = "SELECT attempts, ledger_entry \(part)"
             let last =
-                try Row.fetchOne(
-                    db.cachedStatement(
-                        sql: "\(key) LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk - 1)"),
-                    arguments: StatementArguments(first)
+                try db.row(
+                    cached: "\(key) LIMIT 1 OFFSET \(StoreLimits.rowsPerChunk - 1)",
+                    StatementArguments(first)
                 )
                 .map { [$0.integer(at: 0) ?? 0, $0.integer(at: 1) ?? 0] }
             try db.executeCached(
@@ -225,32 +224,28 @@ extension OutboxTotals {
     /// Counts the outbox as it is at a moment.
     init(_ db: Database, at now: Timestamp) throws {
         self.init()
-        let row = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT count(told_at), count(iif(body IS NULL, NULL, given_up_at)),
-                    count(iif(body IS NULL, given_up_at, NULL)), count(*)
-                FROM trueup_outbox
-                """)
+        let row = try db.row(
+            """
+            SELECT count(told_at), count(iif(body IS NULL, NULL, given_up_at)),
+                count(iif(body IS NULL, given_up_at, NULL)), count(*)
+            FROM trueup_outbox
+            """)
         guard let row else { return }
         delivered = row.number(at: 0) ?? 0
         givenUp = row.number(at: 1) ?? 0
         erased = row.number(at: 2) ?? 0
         waiting = (row.number(at: 3) ?? 0) - delivered - givenUp - erased
-        nextAttempt = try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT min(iif(o.next_attempt_at > ?2, ?1, o.next_attempt_at))
-                FROM trueup_outbox AS o WHERE \(Self.isNext)
-                """,
-            arguments: [now.unixMilliseconds, now.farthestAttempt.unixMilliseconds]
+        nextAttempt = try db.integer(
+            """
+            SELECT min(iif(o.next_attempt_at > ?2, ?1, o.next_attempt_at))
+            FROM trueup_outbox AS o WHERE \(Self.isNext)
+            """, [now.unixMilliseconds, now.farthestAttempt.unixMilliseconds]
         ).map(Timestamp.init(unixMilliseconds:))
-        lastError = try String.fetchOne(
-            db,
-            sql: """
-                SELECT last_error FROM trueup_outbox
-                WHERE told_at IS NULL AND body IS NOT NULL AND last_error IS NOT NULL
-                ORDER BY last_attempt_at DESC, ledger_entry DESC LIMIT 1
-                """)
+        lastError = try db.text(
+            """
+            SELECT last_error FROM trueup_outbox
+            WHERE told_at IS NULL AND body IS NOT NULL AND last_error IS NOT NULL
+            ORDER BY last_attempt_at DESC, ledger_entry DESC LIMIT 1
+            """)
     }
 }

@@ -130,14 +130,14 @@ struct CorrectionStaging {
             [run.passID] + correction.subscription.arguments + [
                 target, transactionID, correction.undoOf ?? 0,
             ]
-        let find = try db.cachedStatement(
-            sql: """
+        if let id = try db.integer(
+            cached: """
                 SELECT correction_id FROM trueup_pass_corrections
                 WHERE pass_id = ? AND bundle_id = ? AND environment = ?
                     AND original_transaction_id = ? AND target = ? AND transaction_id = ?
                     AND ifnull(undo_of, 0) = ? AND superseded_by IS NULL
-                """)
-        if let id = try Int64.fetchOne(find, arguments: identity) {
+                """, identity)
+        {
             // Another answer of the same run says the same: it does not make this one outdated.
             try db.executeCached(
                 """

@@ -35,10 +35,8 @@ struct PassOpening {
                 run.started.unixMilliseconds, PassLifetime.longestMilliseconds, run.judgesRows,
             ])
         let resumedFrom = try adopted.flatMap { passID in
-            try String.fetchOne(
-                db,
-                sql: "SELECT run_id FROM trueup_runs WHERE pass_id = ? ORDER BY run_seq DESC",
-                arguments: [passID])
+            try db.text(
+                "SELECT run_id FROM trueup_runs WHERE pass_id = ? ORDER BY run_seq DESC", [passID])
         }
         let passID = try adopted ?? insertPass()
         let isReported = try lastReportIsPublished(in: passID)
@@ -56,18 +54,17 @@ struct PassOpening {
 
     /// The pass that the run would continue.
     func adoptable() throws -> Int64? {
-        try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT pass_id FROM trueup_passes
-                WHERE state = 'open' AND job = ? AND mode = ? AND settings_digest = ?
-                    AND narrowing = ? AND covers_every_row = ?
-                    AND abs(? - began) < iif((SELECT r.ended FROM trueup_runs AS r
-                        WHERE r.pass_id = trueup_passes.pass_id
-                        ORDER BY r.run_seq DESC LIMIT 1) IS NULL, ?, ?)
-                ORDER BY pass_id DESC
-                """,
-            arguments: [
+        try db.integer(
+            """
+            SELECT pass_id FROM trueup_passes
+            WHERE state = 'open' AND job = ? AND mode = ? AND settings_digest = ?
+                AND narrowing = ? AND covers_every_row = ?
+                AND abs(? - began) < iif((SELECT r.ended FROM trueup_runs AS r
+                    WHERE r.pass_id = trueup_passes.pass_id
+                    ORDER BY r.run_seq DESC LIMIT 1) IS NULL, ?, ?)
+            ORDER BY pass_id DESC
+            """,
+            [
                 run.job, run.mode.rawValue, run.settingsDigest, TextList.encode(run.filters),
                 run.coversEveryRow, run.started.unixMilliseconds,
                 run.continuesWithinMilliseconds(killed: true),
@@ -150,23 +147,21 @@ struct PassOpening {
     ///
     /// An id that Apple did not find is checked again on the next day anyway.
     static func cutOff(_ opened: Opened, _ db: Database) throws -> [StoredKey] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT * FROM (
-                        SELECT original_transaction_id, environment, bundle_id
-                        FROM trueup_pass_rows INDEXED BY trueup_pass_rows_cut_off
-                        WHERE pass_id = ?1 AND verdict = 3
-                            AND reason IN ('deadline', 'unavailable', 'rate_limited')
-                        LIMIT \(StoreLimits.scatteredRowsPerChunk))
-                    UNION SELECT * FROM (
-                        SELECT original_transaction_id, environment, bundle_id
-                        FROM trueup_pass_rows INDEXED BY trueup_pass_rows_doubtful
-                        WHERE pass_id = ?1 AND is_doubtful = 1 AND is_absent = 0
-                        LIMIT \(StoreLimits.scatteredRowsPerChunk))
-                    LIMIT \(StoreLimits.scatteredRowsPerChunk)
-                    """),
-            arguments: [opened.passID]
+        try db.rows(
+            cached: """
+                SELECT * FROM (
+                    SELECT original_transaction_id, environment, bundle_id
+                    FROM trueup_pass_rows INDEXED BY trueup_pass_rows_cut_off
+                    WHERE pass_id = ?1 AND verdict = 3
+                        AND reason IN ('deadline', 'unavailable', 'rate_limited')
+                    LIMIT \(StoreLimits.scatteredRowsPerChunk))
+                UNION SELECT * FROM (
+                    SELECT original_transaction_id, environment, bundle_id
+                    FROM trueup_pass_rows INDEXED BY trueup_pass_rows_doubtful
+                    WHERE pass_id = ?1 AND is_doubtful = 1 AND is_absent = 0
+                    LIMIT \(StoreLimits.scatteredRowsPerChunk))
+                LIMIT \(StoreLimits.scatteredRowsPerChunk)
+                """, [opened.passID]
         ).map(StoredKey.init)
     }
 
@@ -179,31 +174,29 @@ struct PassOpening {
     static func moved(
         from place: Place, _ opened: Opened, _ db: Database
     ) throws -> (keys: [StoredKey], next: Place?) {
-        let planned = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT c.original_transaction_id, c.environment, c.bundle_id, c.correction_id,
-                        c.target = 'update' AND c.undo_of IS NULL
-                            AND p.pass_id IS NOT NULL
-                            AND (c.expected_row_version <> s.row_version
-                                OR EXISTS (SELECT 1 FROM trueup_statements AS n
-                                    WHERE \(SubscriptionKey.agree("n", "c"))
-                                        AND n.signed_date
-                                            > ifnull(c.rests_on, c.apple_signed_date)))
-                            AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
-                                WHERE a.pass_id = c.pass_id)
-                    FROM trueup_pass_corrections AS c INDEXED BY trueup_pass_corrections_planned
-                    LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
-                        AND \(SubscriptionKey.agree("p", "c"))
-                    LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "c"))
-                    WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
-                        AND (c.bundle_id, c.environment, c.original_transaction_id,
-                            c.correction_id) > (\(place.key.marks.dropFirst().dropLast()), ?)
-                    ORDER BY c.bundle_id, c.environment, c.original_transaction_id,
-                        c.correction_id
-                    LIMIT \(StoreLimits.rowsPerChunk)
-                    """),
-            arguments: [opened.passID] + place.key.arguments + [place.correctionID])
+        let planned = try db.rows(
+            cached: """
+                SELECT c.original_transaction_id, c.environment, c.bundle_id, c.correction_id,
+                    c.target = 'update' AND c.undo_of IS NULL
+                        AND p.pass_id IS NOT NULL
+                        AND (c.expected_row_version <> s.row_version
+                            OR EXISTS (SELECT 1 FROM trueup_statements AS n
+                                WHERE \(SubscriptionKey.agree("n", "c"))
+                                    AND n.signed_date
+                                        > ifnull(c.rests_on, c.apple_signed_date)))
+                        AND NOT EXISTS (SELECT 1 FROM trueup_applications AS a
+                            WHERE a.pass_id = c.pass_id)
+                FROM trueup_pass_corrections AS c INDEXED BY trueup_pass_corrections_planned
+                LEFT JOIN trueup_pass_rows AS p ON p.pass_id = c.pass_id
+                    AND \(SubscriptionKey.agree("p", "c"))
+                LEFT JOIN subscriptions AS s ON \(SubscriptionKey.agree("s", "c"))
+                WHERE c.pass_id = ? AND c.fate = 'planned' AND c.superseded_by IS NULL
+                    AND (c.bundle_id, c.environment, c.original_transaction_id,
+                        c.correction_id) > (\(place.key.marks.dropFirst().dropLast()), ?)
+                ORDER BY c.bundle_id, c.environment, c.original_transaction_id,
+                    c.correction_id
+                LIMIT \(StoreLimits.rowsPerChunk)
+                """, [opened.passID] + place.key.arguments + [place.correctionID])
         let keys = try planned.filter { $0.integer(at: 4) == 1 }.map(StoredKey.init)
         guard planned.count == StoreLimits.rowsPerChunk, let last = planned.last else {
             return (keys, nil)
@@ -256,34 +249,29 @@ struct PassOpening {
     static func describe(_ opened: Opened, _ db: Database) throws -> OpenPass {
         let passID = opened.passID
         var pass = OpenPass(passID: passID, resumedFrom: opened.resumedFrom)
-        let apps = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT bundle_id, environment FROM trueup_pass_recovered WHERE pass_id = ?
-                ORDER BY bundle_id, environment
-                """,
-            arguments: [passID])
+        let apps = try db.rows(
+            """
+            SELECT bundle_id, environment FROM trueup_pass_recovered WHERE pass_id = ?
+            ORDER BY bundle_id, environment
+            """, [passID])
         pass.recoveredApps = apps.compactMap { row in
             AppStoreEnvironment(rawValue: row.requiredText(at: 1)).map {
                 AppIdentity(bundleID: row.requiredText(at: 0), environment: $0)
             }
         }
-        let walked = try Row.fetchOne(
-            db,
-            sql: """
-                SELECT walked_bundle_id, walked_environment, walked_original_transaction_id
-                FROM trueup_passes
-                WHERE pass_id = ? AND walked_original_transaction_id IS NOT NULL
-                """,
-            arguments: [passID])
+        let walked = try db.row(
+            """
+            SELECT walked_bundle_id, walked_environment, walked_original_transaction_id
+            FROM trueup_passes
+            WHERE pass_id = ? AND walked_original_transaction_id IS NOT NULL
+            """, [passID])
         pass.walkedThrough = walked.map { SubscriptionKey($0, at: 0) }
-        pass.roundBegan = try Int64.fetchOne(
-            db,
-            sql: """
-                SELECT o.began FROM trueup_rounds AS o JOIN trueup_passes AS p ON p.job = o.job
-                WHERE p.pass_id = ? AND p.covers_every_row = 1 AND p.mode = 'apply'
-                    AND p.narrowing = ''
-                """, arguments: [passID]
+        pass.roundBegan = try db.integer(
+            """
+            SELECT o.began FROM trueup_rounds AS o JOIN trueup_passes AS p ON p.job = o.job
+            WHERE p.pass_id = ? AND p.covers_every_row = 1 AND p.mode = 'apply'
+                AND p.narrowing = ''
+            """, [passID]
         ).map(Timestamp.init(unixMilliseconds:))
         return pass
     }
@@ -298,9 +286,10 @@ struct RunReference: Sendable {
 
 extension RunReference {
     init(_ run: RunHeader, in pass: OpenPass, _ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: "SELECT run_seq FROM trueup_runs WHERE run_id = ? AND pass_id = ?")
-        guard let sequence = try Int64.fetchOne(statement, arguments: [run.runID, pass.passID])
+        guard
+            let sequence = try db.integer(
+                cached: "SELECT run_seq FROM trueup_runs WHERE run_id = ? AND pass_id = ?",
+                [run.runID, pass.passID])
         else {
             throw StoreError.inconsistent(
                 "The run \(run.runID) was not begun in this checkpoint. Nothing was written. This is a fault of trueup, please report it."
@@ -328,13 +317,12 @@ extension SQLiteStore {
     /// Deletes up to a chunk of rows; whether there may be more.
     private static func purgeSome(_ db: Database) throws -> Bool {
         guard
-            let ended = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT pass_id, EXISTS (SELECT 1 FROM trueup_runs AS r
-                        WHERE r.pass_id = p.pass_id AND r.ended IS NOT NULL)
-                    FROM trueup_passes AS p WHERE state IN ('closed', 'dropped') LIMIT 1
-                    """),
+            let ended = try db.row(
+                """
+                SELECT pass_id, EXISTS (SELECT 1 FROM trueup_runs AS r
+                    WHERE r.pass_id = p.pass_id AND r.ended IS NOT NULL)
+                FROM trueup_passes AS p WHERE state IN ('closed', 'dropped') LIMIT 1
+                """),
             let passID = ended.integer(at: 0)
         else { return false }
         for (table, id, rest) in workingTables {
@@ -433,20 +421,17 @@ struct PassChunks: Sendable {
 
     /// The number of the first row; `nil` where the checkpoint has none.
     func first(_ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db, sql: "SELECT min(\(number)) FROM \(table) WHERE pass_id = ?", arguments: [passID])
+        try db.integer("SELECT min(\(number)) FROM \(table) WHERE pass_id = ?", [passID])
     }
 
     /// Where the chunk after the one that begins at a number begins.
     func next(after first: Int64, _ db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(number) FROM \(table) AS x
-                    WHERE x.\(number) >= ? AND \(isOfPass("x")) ORDER BY x.\(number)
-                    LIMIT 1 OFFSET \(rowsPerChunk)
-                    """),
-            arguments: [first, passID])
+        try db.integer(
+            cached: """
+                SELECT \(number) FROM \(table) AS x
+                WHERE x.\(number) >= ? AND \(isOfPass("x")) ORDER BY x.\(number)
+                LIMIT 1 OFFSET \(rowsPerChunk)
+                """, [first, passID])
     }
 
     /// Returns SQL for whether a row belongs to the checkpoint, to go with `passID`.

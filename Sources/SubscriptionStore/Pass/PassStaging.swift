@@ -229,11 +229,11 @@ struct PassStaging {
         case .present:
             try db.executeCached("DELETE FROM trueup_absences WHERE \(isKey)", key.arguments)
         case .absent(let day):
-            let statement = try db.cachedStatement(
-                sql: """
+            let earlier = try db.row(
+                cached: """
                     SELECT first_day, last_day, distinct_days FROM trueup_absences WHERE \(isKey)
-                    """)
-            let earlier = try Row.fetchOne(statement, arguments: key.arguments).map { row in
+                    """, key.arguments
+            ).map { row in
                 AbsenceRecord(
                     firstDay: row.requiredText(at: 0), lastDay: row.requiredText(at: 1),
                     distinctDays: row.number(at: 2) ?? 1)
@@ -304,15 +304,13 @@ extension SQLiteStore {
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {
         try await read("reading which rows are settled") { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT 1 FROM trueup_pass_rows WHERE pass_id = ? AND bundle_id = ?
-                        AND environment = ? AND original_transaction_id = ?
-                        AND verdict <> \(VerdictCode.noted.rawValue)
-                    """)
-            return try Set(
+            try Set(
                 keys.filter { key in
-                    try Int.fetchOne(statement, arguments: [pass.passID] + key.arguments) != nil
+                    try db.holds(
+                        """
+                        trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isKey)
+                            AND verdict <> \(VerdictCode.noted.rawValue)
+                        """, [pass.passID] + key.arguments)
                 })
         }
     }
@@ -324,17 +322,15 @@ extension SQLiteStore {
         try await read("reading rows to ask again") { db in
             // Everything sorts at or after the empty key, which is a key like any other.
             let start = key.map(StoredKey.init) ?? .first
-            let statement = try db.cachedStatement(
-                sql: """
+            return try db.rows(
+                cached: """
                     SELECT bundle_id, environment, original_transaction_id
                     FROM trueup_pass_rows INDEXED BY trueup_pass_rows_to_ask_again
                     WHERE pass_id = ? AND asks_again = 1
                         AND (bundle_id, environment, original_transaction_id)
                             \(key == nil ? ">=" : ">") \(start.marks)
                     ORDER BY bundle_id, environment, original_transaction_id LIMIT ?
-                    """)
-            return try Row.fetchAll(
-                statement, arguments: [pass.passID] + start.arguments + [limit]
+                    """, [pass.passID] + start.arguments + [limit]
             ).map { SubscriptionKey($0, at: 0) }
         }
     }
@@ -344,16 +340,14 @@ extension SQLiteStore {
         of app: AppIdentity, in pass: OpenPass
     ) async throws(StoreError) -> String? {
         try await read("reading an id that was checked") { db in
-            try String.fetchOne(
-                db,
-                sql: """
-                    SELECT original_transaction_id FROM trueup_pass_rows
-                    WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                        AND verdict IN (\(VerdictCode.match.rawValue),
-                            \(VerdictCode.discrepancy.rawValue))
-                    LIMIT 1
-                    """,
-                arguments: [pass.passID, app.bundleID, app.environment.rawValue])
+            try db.text(
+                """
+                SELECT original_transaction_id FROM trueup_pass_rows
+                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
+                    AND verdict IN (\(VerdictCode.match.rawValue),
+                        \(VerdictCode.discrepancy.rawValue))
+                LIMIT 1
+                """, [pass.passID, app.bundleID, app.environment.rawValue])
         }
     }
 
@@ -364,20 +358,16 @@ extension SQLiteStore {
         among keys: [SubscriptionKey], in pass: OpenPass
     ) async throws(StoreError) -> Set<SubscriptionKey> {
         try await read("reading which subscriptions are held under other ids") { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT 1 FROM trueup_pass_findings AS f
-                        INDEXED BY trueup_pass_findings_of_other_ids
-                    WHERE f.pass_id = ? AND f.superseded_by IS NULL
-                        AND f.kind IN ('invalid_id', 'migrated')
-                        AND f.bundle_id = ? AND f.environment = ? AND f.apple_value = ?
-                    """)
-            return try Set(
+            try Set(
                 keys.filter { key in
                     let value = FieldValueText.encode(.text(key.originalTransactionID))
-                    return try Int.fetchOne(
-                        statement,
-                        arguments: [pass.passID, key.bundleID, key.environment, value]) != nil
+                    return try db.holds(
+                        """
+                        trueup_pass_findings AS f INDEXED BY trueup_pass_findings_of_other_ids
+                        WHERE f.pass_id = ? AND f.superseded_by IS NULL
+                            AND f.kind IN ('invalid_id', 'migrated')
+                            AND f.bundle_id = ? AND f.environment = ? AND f.apple_value = ?
+                        """, [pass.passID, key.bundleID, key.environment, value])
                 })
         }
     }

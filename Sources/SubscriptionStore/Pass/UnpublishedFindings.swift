@@ -46,26 +46,24 @@ struct UnpublishedFindings: Sendable {
     static func all(
         for opened: PassOpening.Opened, of run: RunHeader, _ db: Database
     ) throws -> [UnpublishedFindings] {
-        let awaited = try Int64.fetchAll(
-            db,
-            sql: """
-                SELECT DISTINCT r.pass_id FROM trueup_awaited_reports AS a
-                JOIN trueup_runs AS r ON r.run_id = a.run_id WHERE a.run_id <> ?
-                """, arguments: [run.runID])
+        let awaited = try db.integers(
+            """
+            SELECT DISTINCT r.pass_id FROM trueup_awaited_reports AS a
+            JOIN trueup_runs AS r ON r.run_id = a.run_id WHERE a.run_id <> ?
+            """, [run.runID])
         let applications = try Set(
-            Int64.fetchAll(db, sql: "SELECT pass_id FROM trueup_applications"))
+            db.integers("SELECT pass_id FROM trueup_applications"))
         let sources = Set(awaited).union(opened.dropped).filter {
             run.judgesRows || applications.contains($0)
         }
         return try sources.sorted().map { source in
             var published: [Int64] = []
             var unpublished: [Int64] = []
-            let runs = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT run_seq, run_id IN (SELECT run_id FROM trueup_awaited_reports)
-                    FROM trueup_runs WHERE pass_id = ? AND ended IS NOT NULL
-                    """, arguments: [source])
+            let runs = try db.rows(
+                """
+                SELECT run_seq, run_id IN (SELECT run_id FROM trueup_awaited_reports)
+                FROM trueup_runs WHERE pass_id = ? AND ended IS NOT NULL
+                """, [source])
             for run in runs {
                 guard let sequence = run.integer(at: 0) else { continue }
                 if run.integer(at: 1) == 1 {
@@ -75,14 +73,13 @@ struct UnpublishedFindings: Sendable {
                 }
             }
             // Every run finds again what a check found of notifications.
-            let pass = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT state <> 'open', mode = 'apply' AND (SELECT r.ended IS NULL
-                        FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
-                        ORDER BY r.run_seq DESC LIMIT 1)
-                    FROM trueup_passes AS p WHERE pass_id = ?
-                    """, arguments: [source])
+            let pass = try db.row(
+                """
+                SELECT state <> 'open', mode = 'apply' AND (SELECT r.ended IS NULL
+                    FROM trueup_runs AS r WHERE r.pass_id = p.pass_id
+                    ORDER BY r.run_seq DESC LIMIT 1)
+                FROM trueup_passes AS p WHERE pass_id = ?
+                """, [source])
             return UnpublishedFindings(
                 source: source, opened: opened, published: published, unpublished: unpublished,
                 isOver: pass?.integer(at: 0) != 0, wasKilled: pass?.integer(at: 1) == 1,

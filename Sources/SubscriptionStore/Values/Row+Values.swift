@@ -10,6 +10,61 @@ extension Database {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
+    /// The first row of a query.
+    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+        try Row.fetchOne(self, sql: sql, arguments: arguments)
+    }
+
+    /// The first row of a query that is prepared once for this connection.
+    func row(cached sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+        try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// Copies of all rows of a query.
+    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+        try Row.fetchAll(self, sql: sql, arguments: arguments)
+    }
+
+    /// Copies of all rows of a query that is prepared once for this connection.
+    func rows(cached sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// The whole number that a query returns; `nil` for NULL and where it returns none.
+    func integer(_ sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
+        try Int64.fetchOne(self, sql: sql, arguments: arguments)
+    }
+
+    /// The whole number that a query returns which is prepared once for this connection.
+    func integer(cached sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
+        try Int64.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// The whole numbers that a query returns.
+    func integers(_ sql: String, _ arguments: StatementArguments = []) throws -> [Int64] {
+        try Int64.fetchAll(self, sql: sql, arguments: arguments)
+    }
+
+    /// The text that a query returns; `nil` for NULL and where it returns none.
+    func text(_ sql: String, _ arguments: StatementArguments = []) throws -> String? {
+        try String.fetchOne(self, sql: sql, arguments: arguments)
+    }
+
+    /// The text that a query returns which is prepared once for this connection.
+    func text(cached sql: String, _ arguments: StatementArguments = []) throws -> String? {
+        try String.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// The texts that a query returns.
+    func texts(_ sql: String, _ arguments: StatementArguments = []) throws -> [String] {
+        try String.fetchAll(self, sql: sql, arguments: arguments)
+    }
+
+    /// The texts that a query returns which is prepared once for this connection.
+    func texts(cached sql: String, _ arguments: StatementArguments = []) throws -> [String] {
+        try String.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
     /// Hands over the rows of a query, each while it is at the cursor.
     func forEachRow(
         _ sql: String, _ arguments: StatementArguments = [], _ body: (Row) throws -> Void
