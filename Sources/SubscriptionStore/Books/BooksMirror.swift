@@ -192,7 +192,7 @@ extension BooksTable {
     /// All tables that a version of the schema has.
     package static func made(byVersion version: Int) throws(StoreError) -> [BooksTable] {
         do {
-            return try SchemaParts.model(ofVersion: version).write { db in
+            return try SchemaPart.model(ofVersion: version).write { db in
                 try OptionalColumns.add(SubscriptionField.optional, to: db)
                 return try all(db)
             }

@@ -159,10 +159,10 @@ struct SchemaDamage {
     /// - Throws: `.schema`, naming what is missing or different and what restores it.
     func refuse(_ db: Database) throws {
         guard version > 0, try !isWhole(db) else { return }
-        let model = try SchemaParts.model(ofVersion: version)
+        let model = try SchemaPart.model(ofVersion: version)
         try refuseTables(db, model)
         try refuseShapes(db, model)
-        let missing = try model.read(SchemaParts.init).missing(in: SchemaParts(db))
+        let missing = try SchemaPart.missing(in: db, of: model)
         guard !missing.isEmpty else { return }
         let names = missing.map { "the " + $0.description }.joined(separator: ", ")
         let concernsLedger = missing.contains { $0.table == "trueup_ledger" }
@@ -181,8 +181,7 @@ struct SchemaDamage {
     /// - Returns: what was put back, in words.
     func restore(_ db: Database) throws -> [String] {
         guard try !isWhole(db) else { return [] }
-        let model = try SchemaParts.model(ofVersion: version)
-        let missing = try model.read(SchemaParts.init).missing(in: SchemaParts(db))
+        let missing = try SchemaPart.missing(in: db, of: SchemaPart.model(ofVersion: version))
         for part in missing { try db.execute(sql: part.restoring) }
         if !missing.isEmpty { try db.execute(sql: Schema.makeEntitlementsAgain) }
         return missing.map(\.description)
@@ -239,7 +238,7 @@ package enum SchemaDigest {
 
     /// The digest of a model.
     package static func made(byVersion version: Int) throws -> String {
-        try SchemaParts.model(ofVersion: version).read(of)
+        try SchemaPart.model(ofVersion: version).read(of)
     }
 
     /// The digest of what a database has.
@@ -256,29 +255,25 @@ package enum SchemaDigest {
     }
 }
 
-/// The triggers and indexes of a database, to be compared with what the migrations make.
+/// A trigger or index of a database, to be compared with what the migrations make.
 ///
 /// SQLite's way to change a table (create, copy, drop, rename) takes its triggers and indexes away
 /// without a word, and with them what makes a row's version rise and the ledger last.
-struct SchemaParts {
-    struct Part: Hashable {
-        let type: String
-        let name: String
-        let table: String
-        let sql: String
+struct SchemaPart {
+    let type: String
+    let name: String
+    let table: String
+    let sql: String
 
-        var description: String { "\(type) `\(name)` of `\(table)`" }
+    var description: String { "\(type) `\(name)` of `\(table)`" }
 
-        /// The statements that put it back.
-        var restoring: String { "DROP \(type) IF EXISTS \(name);\n\(sql);" }
+    /// The statements that put it back.
+    var restoring: String { "DROP \(type) IF EXISTS \(name);\n\(sql);" }
 
-        /// The statement without what SQLite changes when a table is renamed to and fro.
-        fileprivate var essence: [Substring] {
-            sql.filter { !"\"`[]".contains($0) }.split(whereSeparator: \.isWhitespace)
-        }
+    /// The statement without what SQLite changes when a table is renamed to and fro.
+    private var essence: [Substring] {
+        sql.filter { !"\"`[]".contains($0) }.split(whereSeparator: \.isWhitespace)
     }
-
-    private let byName: [String: Part]
 
     /// A database in memory with the schema of a version and no rows.
     static func model(ofVersion version: Int) throws -> DatabaseQueue {
@@ -289,25 +284,26 @@ struct SchemaParts {
         return model
     }
 
-    /// The parts that a database has.
-    init(_ db: Database) throws {
-        let rows = try db.rows(
+    /// The parts that a database has, by name.
+    private static func all(_ db: Database) throws -> [String: SchemaPart] {
+        let parts = try db.rows(
             """
             SELECT type, name, tbl_name, sql FROM sqlite_master
             WHERE type IN ('trigger', 'index') AND sql IS NOT NULL
-            """)
-        let parts = rows.map { row in
-            Part(
+            """
+        ).map { row in
+            SchemaPart(
                 type: row.requiredText(at: 0), name: row.requiredText(at: 1),
                 table: row.requiredText(at: 2), sql: row.requiredText(at: 3))
         }
-        byName = Dictionary(parts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(parts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Parts of this schema that are missing or different in another; extra parts are ignored.
-    func missing(in other: SchemaParts) -> [Part] {
-        byName.values.filter { part in
-            guard let found = other.byName[part.name] else { return true }
+    /// Parts of a model that are missing or different in a database; extra parts are ignored.
+    static func missing(in db: Database, of model: DatabaseQueue) throws -> [SchemaPart] {
+        let present = try all(db)
+        return try model.read(all).values.filter { part in
+            guard let found = present[part.name] else { return true }
             return found.type != part.type || found.table != part.table
                 || found.essence != part.essence
         }.sorted { ($0.table, $0.type, $0.name) < ($1.table, $1.type, $1.name) }
