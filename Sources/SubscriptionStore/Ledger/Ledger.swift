@@ -173,25 +173,18 @@ extension Ledger {
     }
 }
 
-/// One column as it is in the database.
-package enum StoredCell: Hashable, Sendable {
-    case null
-    case integer(Int64)
-    case text(String)
-    case other
-}
-
 /// Reading the whole ledger, and declaring that part of it was lost.
 extension SQLiteStore {
     /// Every ledger row as stored, column by column, in the order of entry numbers.
     ///
-    /// The auditor interprets the columns by itself.
-    package func forEachLedgerRow(_ body: ([String: StoredCell]) throws -> Void) throws {
+    /// The auditor interprets the columns by itself. One that is neither NULL nor an integer or text
+    /// is `nil`.
+    package func forEachLedgerRow(_ body: ([String: FieldValue?]) throws -> Void) throws {
         try forEachRow("SELECT * FROM trueup_ledger ORDER BY entry", "reading the ledger", body)
     }
 
     /// Every row of the decisions about findings as stored, in their order.
-    package func forEachDecisionRow(_ body: ([String: StoredCell]) throws -> Void) throws {
+    package func forEachDecisionRow(_ body: ([String: FieldValue?]) throws -> Void) throws {
         try forEachRow(
             "SELECT * FROM trueup_decisions ORDER BY decision", "reading the decisions", body)
     }
@@ -204,19 +197,20 @@ extension SQLiteStore {
     }
 
     private func forEachRow(
-        _ query: String, _ doing: String, _ body: ([String: StoredCell]) throws -> Void
+        _ query: String, _ doing: String, _ body: ([String: FieldValue?]) throws -> Void
     ) throws {
         try stream(doing) { db in
             try db.forEachRow(query) { row in
-                var cells: [String: StoredCell] = [:]
+                var cells: [String: FieldValue?] = [:]
                 for (column, value) in row {
-                    cells[column] =
+                    let cell: FieldValue? =
                         switch value.storage {
                         case .null: .null
                         case .int64(let number): .integer(number)
                         case .string(let text): .text(text)
-                        default: .other
+                        default: nil
                         }
+                    cells.updateValue(cell, forKey: column)
                 }
                 try body(cells)
             }

@@ -177,13 +177,13 @@ extension SQLiteStore {
 }
 
 extension StoredColumn {
-    fileprivate init(_ cell: StoredCell) {
+    fileprivate init(_ cell: FieldValue?) {
         self =
             switch cell {
             case .null: .null
             case .integer(let number): .integer(number)
             case .text(let text): .text(text)
-            case .other: .other
+            case .time, nil: .other
             }
     }
 }
