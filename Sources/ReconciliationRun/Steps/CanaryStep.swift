@@ -41,7 +41,8 @@ extension RunContext {
     private func writeCanary(of size: Int) async throws -> [CanaryRow] {
         while true {
             try await apply { limit, now in
-                try await store.applyCanary(limit: limit, in: pass, run: header, at: now)
+                try await store.applyPlanned(
+                    isCanary: true, limit: limit, in: pass, run: header, at: now)
             }
             let written = try await store.writtenCanary(of: pass)
             let wanted = size - written.count

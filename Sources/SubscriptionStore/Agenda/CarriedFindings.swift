@@ -47,8 +47,10 @@ struct CarriedFindings {
     /// Copies the finding as it was reported last.
     private func carry(_ finding: RememberedFinding) throws {
         // This run did not ask Apple about it.
-        let columns = FindingStaging.columns.filter { $0 != "action" && $0 != "asked_because" }
-            .joined(separator: ", ")
+        let columns = OutcomeStaging.findingColumns.filter {
+            $0 != "action" && $0 != "asked_because"
+        }
+        .joined(separator: ", ")
         try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (pass_id, \(columns), action, is_carried)

@@ -26,7 +26,7 @@ struct EntryAdoption {
         try changeCopy(of: table, by: entry)
         try settlePlanned(entry)
         try outbox.append(entry, after: last, by: catalogue)
-        if let undone = entry.undoOf { try RevertedCorrection(db: db, entry: undone).note() }
+        if let undone = entry.undoOf { try Ledger(db: db).noteReverted(undone) }
     }
 
     /// Refuses an entry that does not continue the books.
@@ -111,7 +111,7 @@ struct EntryAdoption {
                 + [entry.transactionID ?? "", entry.undoOf ?? 0]
         ).map(PlanApplication.StoredCorrection.init)
         guard let planned else { return }
-        try CorrectionStaging(db: db, run: RunReference(passID: passID, sequence: sequence))
+        try OutcomeStaging(db: db, run: RunReference(passID: passID, sequence: sequence))
             .note(.applied, of: planned)
     }
 }

@@ -98,13 +98,6 @@ extension SQLiteStore {
         } while db.changesCount > 0
     }
 
-    /// Applies the corrections of the chosen subscriptions alone, as `applyPlanned` does.
-    package func applyCanary(
-        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
-    ) async throws(StoreError) -> Int {
-        try await apply(isCanary: true, limit: limit, in: pass, run: run, at: now)
-    }
-
     /// The chosen subscriptions whose corrections were all written, by key.
     package func writtenCanary(of pass: OpenPass) async throws(StoreError) -> [CanaryRow] {
         try await read("reading the canary") { db in

@@ -72,7 +72,7 @@ struct PlanApplication {
             for member in linked ?? [item] where taken.insert(member.id).inserted {
                 guard items.count < most else { return try noting(written, items) }
                 let fate = try write(member)
-                if fate == .applied, CorrectionStaging.isOnlyNoted(member) {
+                if fate == .applied, OutcomeStaging.isOnlyNoted(member) {
                     written.append(member.id)
                 } else {
                     try note(fate, of: member)
@@ -86,7 +86,7 @@ struct PlanApplication {
     private func noting(
         _ written: [Int64], _ items: [StoredCorrection]
     ) throws -> [StoredCorrection] {
-        try CorrectionStaging(db: db, run: run).noteApplied(written)
+        try OutcomeStaging(db: db, run: run).noteApplied(written)
         return items
     }
 
@@ -112,9 +112,10 @@ struct PlanApplication {
     }
 
     fileprivate func note(_ fate: CorrectionFate, of item: StoredCorrection) throws {
-        let staging = CorrectionStaging(db: db, run: run)
+        let staging = OutcomeStaging(db: db, run: run)
         guard fate == .stale else { return try staging.note(fate, of: item) }
-        let isLeft = try ChangedRow.settle(item, in: run, started: header.started, db)
+        let isLeft = try RowChange(db: db, correction: item.correction, now: now)
+            .settle(item.id, in: run, started: header.started)
         if isLeft {
             let isOutdated = try outdating(item.correction) != nil
             try staging.note(.stale, of: item, isOutdated: isOutdated)
@@ -158,7 +159,7 @@ struct PlanApplication {
         try company?.append(entry)
         try outbox.append(entry, after: last, by: catalogue)
         if let undone = correction.undoOf {
-            try RevertedCorrection(db: db, entry: undone).note()
+            try ledger.noteReverted(undone)
         }
         return .applied
     }
@@ -436,15 +437,10 @@ extension SQLiteStore {
     /// ledger entry in the same transaction, by compare-and-set; says how many were tried (0 when
     /// none is left).
     ///
-    /// A row that changed becomes undecided (`changed_during_run`).
+    /// A row that changed becomes undecided (`changed_during_run`). With `isCanary`, only the
+    /// corrections of the subscriptions are applied that were chosen for it.
     package func applyPlanned(
-        limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
-    ) async throws(StoreError) -> Int {
-        try await apply(isCanary: false, limit: limit, in: pass, run: run, at: now)
-    }
-
-    func apply(
-        isCanary: Bool, limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
+        isCanary: Bool = false, limit: Int, in pass: OpenPass, run: RunHeader, at now: Timestamp
     ) async throws(StoreError) -> Int {
         guard run.mode == .apply else {
             throw .inconsistent(

@@ -319,7 +319,7 @@ struct PlanStaging {
     private func copy(
         _ correction: PlannedCorrection, numbered number: Int64, of origin: RunReference
     ) throws {
-        let staging = CorrectionStaging(db: db, run: run)
+        let staging = OutcomeStaging(db: db, run: run)
         let id = try staging.store(correction)
         try staging.noteRow(of: correction)
         // A run that was killed may have written it under this plan.
@@ -358,9 +358,11 @@ struct PlanStaging {
     private func copyFindings(
         fixedBy number: Int64, in origin: RunReference, as id: Int64, outcome: SubscriptionKey
     ) throws {
-        let columns = FindingStaging.columns.joined(separator: ", ")
-        let values = FindingStaging.columns.map { $0 == "cause" ? Self.foundCause : "f.\($0)" }
-            .joined(separator: ", ")
+        let columns = OutcomeStaging.findingColumns.joined(separator: ", ")
+        let values = OutcomeStaging.findingColumns.map {
+            $0 == "cause" ? Self.foundCause : "f.\($0)"
+        }
+        .joined(separator: ", ")
         try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (pass_id, correction_id, \(columns))
@@ -500,7 +502,7 @@ extension SQLiteStore {
                 guard let fate = CorrectionFate(rawValue: columns.requiredText()) else { return }
                 unwritten.add(fate, of: correction.subscription.originalTransactionID)
                 guard fate == .stale else { return }
-                if try ChangedRow(db: db, correction: correction).isAsPlanned() {
+                if try RowChange(db: db, correction: correction, now: now).isAsPlanned() {
                     unwritten.asPlanned += 1
                 } else if columns.text() == UndecidedReason.newerLocally.rawValue,
                     let outdated = try NewestStatements(db: db).outdating(correction, now: now)

@@ -200,10 +200,7 @@ struct RowChange {
 /// Where the row is as the plan would have left it, nothing is left of the finding. Apple is asked
 /// about any other such row again: the plan is out of date, and the row's last check may give the
 /// next run no other reason to ask.
-struct ChangedRow {
-    let db: Database
-    let correction: PlannedCorrection
-
+extension RowChange {
     /// Whether every column that the correction writes has the planned value, or rests on a newer
     /// statement with the same values.
     func isAsPlanned() throws -> Bool {
@@ -234,27 +231,22 @@ struct ChangedRow {
     /// Notes what is left of a correction, where its checkpoint works off a plan.
     ///
     /// - Parameters:
-    ///   - item: The correction with its number.
+    ///   - number: The correction's number.
     ///   - run: The run that found the row moved.
     ///   - started: When it began.
-    ///   - db: The database.
     /// - Returns: Whether anything is: the row is undecided then.
     /// - Throws: What writing to the database throws.
-    static func settle(
-        _ item: PlanApplication.StoredCorrection, in run: RunReference, started: Timestamp,
-        _ db: Database
-    ) throws -> Bool {
+    func settle(_ number: Int64, in run: RunReference, started: Timestamp) throws -> Bool {
         let isOfPlan = try db.holds(
             "trueup_applications WHERE pass_id = ? AND plan IS NOT NULL AND undo_of IS NULL",
             [run.passID])
-        guard isOfPlan, item.correction.undoOf == nil else { return true }
-        let row = ChangedRow(db: db, correction: item.correction)
-        if try row.isAsPlanned() {
-            try row.dropFindings(of: item.id, in: run)
+        guard isOfPlan, correction.undoOf == nil else { return true }
+        if try isAsPlanned() {
+            try dropFindings(of: number, in: run)
             return false
         }
         try QuestionQueue.ask(
-            about: item.correction.subscription, .heldBack, since: started, attempts: 1, db)
+            about: correction.subscription, .heldBack, since: started, attempts: 1, db)
         return true
     }
 
@@ -273,8 +265,7 @@ struct ChangedRow {
         try db.executeCached(
             """
             UPDATE trueup_pass_rows SET verdict = \(VerdictCode.match.rawValue)
-            WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                AND original_transaction_id = ?
+            WHERE pass_id = ? AND \(SubscriptionKey.isKey)
                 AND verdict = \(VerdictCode.discrepancy.rawValue)
                 AND NOT EXISTS (SELECT 1 FROM trueup_pass_findings WHERE \(isOfRow))
             """, [run.passID] + key + [run.passID] + key)
@@ -345,21 +336,18 @@ struct CurrentRow: Equatable {
 
 /// The follow-up of a reverted correction: its findings are true again, as far as is known, and the
 /// next run checks the row.
-struct RevertedCorrection {
-    let db: Database
-    /// The ledger entry that was reverted.
-    let entry: Int64
-
-    func note() throws {
-        try reopenFindings()
-        try forgetAgreement()
-        try askAgain()
+extension Ledger {
+    /// Notes what follows for the row of an entry that was reverted.
+    func noteReverted(_ entry: Int64) throws {
+        try reopenFindings(of: entry)
+        try forgetAgreement(on: entry)
+        try askAgain(about: entry)
     }
 
     /// A finding stays open until a look finds it fixed, and its correction no longer stands.
     ///
     /// It has not come back by itself, so it is not recurring.
-    private func reopenFindings() throws {
+    private func reopenFindings(of entry: Int64) throws {
         try db.executeCached(
             """
             UPDATE trueup_findings SET state = 'open', corrected_by = NULL
@@ -381,7 +369,7 @@ struct RevertedCorrection {
 
     /// Periods do not show in the digest of a row's values, so the digest is replaced by one that
     /// no row has.
-    private func forgetAgreement() throws {
+    private func forgetAgreement(on entry: Int64) throws {
         try db.executeCached(
             """
             UPDATE trueup_checks SET agreed = 0
@@ -396,7 +384,7 @@ struct RevertedCorrection {
     ///
     /// It has the reason of a notification, because only that asks about what no row holds. A purchase
     /// is inserted only where a question about its customer shows it, so that customer is due again.
-    private func askAgain() throws {
+    private func askAgain(about entry: Int64) throws {
         let row = try db.row(
             cached: "SELECT \(LedgerEntry.columns) FROM trueup_ledger AS l WHERE l.entry = ?",
             [entry])

@@ -191,7 +191,7 @@ extension UndoJudgement {
             sql: "INSERT OR IGNORE INTO trueup_applications (pass_id, undo_of) VALUES (?, ?)",
             arguments: [run.passID, runID])
         let items = try items(before: position)
-        let staging = CorrectionStaging(db: db, run: run)
+        let staging = OutcomeStaging(db: db, run: run)
         for item in items {
             switch item.standing {
             case .done: continue

@@ -71,12 +71,12 @@ struct PassStaging {
         let vault = EvidenceVault(db: db)
         let app = (bundleID: outcome.key.bundleID, environment: outcome.key.environment)
         for payload in outcome.evidence { try vault.store(payload, of: app) }
-        let findings = FindingStaging(db: db, run: run)
+        let staging = OutcomeStaging(db: db, run: run)
         let corrections = try outcome.corrections.map { correction in
-            (correction: correction, id: try CorrectionStaging(db: db, run: run).store(correction))
+            (correction: correction, id: try staging.store(correction))
         }
         for finding in outcome.findings {
-            try findings.store(finding, outcome: outcome.key, corrections: corrections)
+            try staging.store(finding, outcome: outcome.key, corrections: corrections)
         }
         return outcome.verdict != nil
     }
@@ -208,8 +208,7 @@ struct PassStaging {
         try db.executeCached(
             """
             UPDATE trueup_pass_corrections SET superseded_by = ?
-            WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                AND original_transaction_id = ? \(ofTransaction)
+            WHERE pass_id = ? AND \(SubscriptionKey.isKey) \(ofTransaction)
                 AND superseded_by IS NULL AND fate <> 'applied'
             """, arguments)
     }
@@ -223,7 +222,7 @@ struct PassStaging {
     }
 
     private func observe(_ absence: AbsenceObservation, of key: SubscriptionKey) throws {
-        let isKey = "bundle_id = ? AND environment = ? AND original_transaction_id = ?"
+        let isKey = SubscriptionKey.isKey
         switch absence {
         case .nothing: return
         case .present:
@@ -248,8 +247,8 @@ struct PassStaging {
     private func markToAskAgain(_ key: SubscriptionKey) throws {
         try db.executeCached(
             """
-            UPDATE trueup_pass_rows SET asks_again = 1 WHERE pass_id = ? AND bundle_id = ?
-                AND environment = ? AND original_transaction_id = ?
+            UPDATE trueup_pass_rows SET asks_again = 1
+            WHERE pass_id = ? AND \(SubscriptionKey.isKey)
             """, [run.passID] + key.arguments)
     }
 

@@ -94,7 +94,7 @@ struct UnpublishedFindings: Sendable {
     func take(from first: Int64, _ db: Database) throws -> Int64? {
         let next = try chunks.next(after: first, db)
         let range: StatementArguments = [first, next ?? Int64.max, source]
-        let columns = FindingStaging.columns.joined(separator: ", ")
+        let columns = OutcomeStaging.findingColumns.joined(separator: ", ")
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO trueup_pass_findings
@@ -213,7 +213,7 @@ struct UnpublishedFindings: Sendable {
 
     /// The columns for the checkpoint that repeats them, which plans none of their corrections.
     private var values: String {
-        FindingStaging.columns.map { column in
+        OutcomeStaging.findingColumns.map { column in
             switch column {
             case "action":
                 """

@@ -82,7 +82,7 @@ extension SQLiteStore {
             }
             try PassStaging(db: db, run: reference, now: run.started).stage(
                 StagedBatch(outcomes: settled + page.purchases))
-            let staging = FindingStaging(db: db, run: reference)
+            let staging = OutcomeStaging(db: db, run: reference)
             for finding in page.findings {
                 try staging.store(finding, outcome: nil, corrections: [])
             }

@@ -189,8 +189,8 @@ import Testing
         #expect(try await canary.extendCanary(by: 2, in: night.pass, run: night.run) == 2)
         let second = try await Night(place, "run-2", after: 1)
         #expect(try await canary.canarySize(of: second.pass) == 2)
-        let taken = try await canary.applyCanary(
-            limit: 9, in: second.pass, run: second.run, at: Night.start)
+        let taken = try await canary.applyPlanned(
+            isCanary: true, limit: 9, in: second.pass, run: second.run, at: Night.start)
         #expect(taken == 2)
         #expect(
             try await canary.writtenCanary(of: second.pass) == [
@@ -208,8 +208,8 @@ import Testing
         try await night.stage(missing("8"))
         let canary = night.store
         #expect(try await canary.extendCanary(by: 2, in: night.pass, run: night.run) == 2)
-        _ = try await canary.applyCanary(
-            limit: 9, in: night.pass, run: night.run, at: Night.start)
+        _ = try await canary.applyPlanned(
+            isCanary: true, limit: 9, in: night.pass, run: night.run, at: Night.start)
         #expect(try await canary.writtenCanary(of: night.pass).map(\.key) == [key("1"), key("8")])
     }
 }

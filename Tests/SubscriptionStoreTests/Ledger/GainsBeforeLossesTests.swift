@@ -278,8 +278,8 @@ import Testing
         try await night.stage(drift("1"), drift("2"), elsewhere(gain("9")))
         try await store.sealPlan(of: night.pass, run: night.run)
         #expect(try await store.extendCanary(by: 1, in: night.pass, run: night.run) == 1)
-        while try await store.applyCanary(
-            limit: 100, in: night.pass, run: night.run, at: night.run.started) > 0
+        while try await store.applyPlanned(
+            isCanary: true, limit: 100, in: night.pass, run: night.run, at: night.run.started) > 0
         {}
         #expect(try statuses(database) == ["1": "2", "2": "1", "9": "1"])
     }
@@ -342,8 +342,8 @@ import Testing
         let night = try await Night.begin(store, Night.header("run-1"))
         try await night.stage(loss("1"), drift("2"), missing("9"))
         #expect(try await store.extendCanary(by: 1, in: night.pass, run: night.run) == 1)
-        while try await store.applyCanary(
-            limit: 100, in: night.pass, run: night.run, at: night.run.started) > 0
+        while try await store.applyPlanned(
+            isCanary: true, limit: 100, in: night.pass, run: night.run, at: night.run.started) > 0
         {}
         let written = try await store.writtenCanary(of: night.pass)
         #expect(written.map(\.key) == [key("1"), key("9")])

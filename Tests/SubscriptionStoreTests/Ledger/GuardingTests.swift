@@ -109,8 +109,8 @@ import Testing
     }
 
     private func applyCanary(_ night: Night) async throws -> Int {
-        try await night.store.applyCanary(
-            limit: 100, in: night.pass, run: night.run, at: night.run.started)
+        try await night.store.applyPlanned(
+            isCanary: true, limit: 100, in: night.pass, run: night.run, at: night.run.started)
     }
 
     private func written(_ night: Night) async throws -> [String] {

@@ -1,13 +1,13 @@
 import GRDB
 import Subscriptions
 
-/// Writes findings into a checkpoint and reads them back.
-struct FindingStaging {
+/// Writes findings and planned corrections into a checkpoint and reads them back.
+struct OutcomeStaging {
     let db: Database
     let run: RunReference
 
     /// The columns of a finding that do not depend on its checkpoint or its correction.
-    static let columns = [
+    static let findingColumns = [
         "finding_id", "kind", "severity", "bundle_id", "environment", "key_bundle_id",
         "key_environment", "original_transaction_id", "outcome_bundle_id", "outcome_environment",
         "outcome_original_transaction_id", "transaction_id", "customer_id", "product_id", "field",
@@ -45,8 +45,8 @@ struct FindingStaging {
         try db.executeCached(
             """
             INSERT OR IGNORE INTO trueup_pass_findings (
-                pass_id, \(Self.columns.joined(separator: ", ")), correction_id)
-            VALUES (?, \(Self.columns.map { _ in "?" }.joined(separator: ", ")), ?)
+                pass_id, \(Self.findingColumns.joined(separator: ", ")), correction_id)
+            VALUES (?, \(Self.findingColumns.map { _ in "?" }.joined(separator: ", ")), ?)
             """, arguments)
     }
 
@@ -118,11 +118,7 @@ extension Finding {
     }
 }
 
-/// Writes planned corrections into a checkpoint and reads them back.
-struct CorrectionStaging {
-    let db: Database
-    let run: RunReference
-
+extension OutcomeStaging {
     /// Stores a correction and returns its id; one that the checkpoint already has is kept.
     func store(_ correction: PlannedCorrection) throws -> Int64 {
         let (target, transactionID, version) = Self.parts(of: correction)
@@ -133,8 +129,8 @@ struct CorrectionStaging {
         if let id = try db.integer(
             cached: """
                 SELECT correction_id FROM trueup_pass_corrections
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ? AND target = ? AND transaction_id = ?
+                WHERE pass_id = ? AND \(SubscriptionKey.isKey)
+                    AND target = ? AND transaction_id = ?
                     AND ifnull(undo_of, 0) = ? AND superseded_by IS NULL
                 """, identity)
         {
@@ -214,8 +210,7 @@ struct CorrectionStaging {
                 """
                 UPDATE trueup_pass_rows SET verdict = \(VerdictCode.undecided.rawValue),
                     reason = ?
-                WHERE pass_id = ? AND bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ?
+                WHERE pass_id = ? AND \(SubscriptionKey.isKey)
                     AND verdict BETWEEN \(VerdictCode.match.rawValue)
                         AND \(VerdictCode.excluded.rawValue)
                 """,
@@ -236,17 +231,14 @@ struct CorrectionStaging {
         case (.applied, .deletePeriod), (.applied, .delete):
             // Read on from its end, a history would never show again what was reverted.
             try db.executeCached(
-                """
-                DELETE FROM trueup_history_revisions WHERE bundle_id = ? AND environment = ?
-                    AND original_transaction_id = ?
-                """, key.arguments)
+                "DELETE FROM trueup_history_revisions WHERE \(SubscriptionKey.isKey)",
+                key.arguments)
         case (.applied, .updatePeriod) where item.correction.undoOf != nil:
             // What is empty again only the whole history states: no periods agree with this digest.
             try db.executeCached(
                 """
                 UPDATE trueup_history_revisions SET periods_sha256 = ''
-                WHERE bundle_id = ? AND environment = ? AND original_transaction_id = ?
-                    AND periods_sha256 IS NOT NULL
+                WHERE \(SubscriptionKey.isKey) AND periods_sha256 IS NOT NULL
                 """, key.arguments)
         default: break
         }
