@@ -275,9 +275,8 @@ struct CompanyRowMark {
 
     /// The company's own version, as it was last read.
     func version() throws -> Int64? {
-        let read = try db.cachedStatement(
-            sql: "SELECT version FROM \(table.marks) WHERE \(table.isKey)")
-        return try Int64?.fetchOne(read, arguments: key.arguments).flatMap(\.self)
+        try db.integer(
+            cached: "SELECT version FROM \(table.marks) WHERE \(table.isKey)", key.arguments)
     }
 
     /// Notes the version after a change of trueup's; a row that was inserted counts as seen.

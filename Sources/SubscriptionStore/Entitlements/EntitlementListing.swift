@@ -13,25 +13,17 @@ package struct EntitlementFilter: Hashable, Sendable {
     package init() {}
 
     fileprivate var condition: (sql: String, arguments: StatementArguments) {
-        var terms = ["true"]
-        var arguments: StatementArguments = []
-        if let customerID {
-            terms.append("e.customer_id = ?")
-            arguments += [customerID]
-        }
-        if let bundleID {
-            terms.append("e.bundle_id = ?")
-            arguments += [bundleID]
-        }
-        if let activeAt {
-            terms.append("(e.expires_date IS NULL OR e.expires_date > ?)")
-            arguments += [activeAt.unixMilliseconds]
-        }
-        if let changedIn {
-            terms.append("e.changed_in >= ?")
-            arguments += [changedIn]
-        }
-        return (terms.joined(separator: " AND "), arguments)
+        let all: [(sql: String, value: (any DatabaseValueConvertible)?)] = [
+            ("e.customer_id = ?", customerID),
+            ("e.bundle_id = ?", bundleID),
+            ("(e.expires_date IS NULL OR e.expires_date > ?)", activeAt?.unixMilliseconds),
+            ("e.changed_in >= ?", changedIn),
+        ]
+        let terms = all.filter { $0.value != nil }
+        return (
+            (["true"] + terms.map(\.sql)).joined(separator: " AND "),
+            StatementArguments(terms.map(\.value))
+        )
     }
 }
 

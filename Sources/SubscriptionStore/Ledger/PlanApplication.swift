@@ -67,10 +67,10 @@ struct PlanApplication {
         var items: [StoredCorrection] = []
         var written: [Int64] = []
         let most = company?.link.database.correctionsPerTransaction ?? .max
-        for item in try next(limit: limit) where !taken.contains(item.id) {
+        taking: for item in try next(limit: limit) where !taken.contains(item.id) {
             let linked = try linkedCorrections(around: item.correction.subscription)
             for member in linked ?? [item] where taken.insert(member.id).inserted {
-                guard items.count < most else { return try noting(written, items) }
+                guard items.count < most else { break taking }
                 let fate = try write(member)
                 if fate == .applied, OutcomeStaging.isOnlyNoted(member) {
                     written.append(member.id)
@@ -80,12 +80,6 @@ struct PlanApplication {
                 items.append(member)
             }
         }
-        return try noting(written, items)
-    }
-
-    private func noting(
-        _ written: [Int64], _ items: [StoredCorrection]
-    ) throws -> [StoredCorrection] {
         try OutcomeStaging(db: db, run: run).noteApplied(written)
         return items
     }
@@ -448,16 +442,17 @@ extension SQLiteStore {
         }
         let doing = "applying corrections"
         let plan = try await sealPlan(of: pass, run: run).sha256
+        let application = { @Sendable [naming, catalogue] (db: Database) throws in
+            try PlanApplication(
+                db: db, run: RunReference(run, in: pass, db), header: run, plan: plan, now: now,
+                naming: naming, catalogue: catalogue, isCanary: isCanary)
+        }
         var size = company == nil ? min(limit, correctionBatch.withLock { $0.rows }) : limit
         // Halves of a refused batch, and what is refused of it one by one.
         for _ in 0...(limit &+ Int.bitWidth) {
-            let attempt = try await writeOrUndo(doing) {
-                [naming, company, catalogue, size] db in
+            let attempt = try await writeOrUndo(doing) { [company, size] db in
                 let began = ContinuousClock.now
-                let takenUp = try PlanApplication(
-                    db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                    now: now, naming: naming, catalogue: catalogue, isCanary: isCanary
-                ).apply(limit: size, to: company)
+                let takenUp = try application(db).apply(limit: size, to: company)
                 return (takenUp, began.duration(to: .now))
             }
             switch attempt {
@@ -467,10 +462,8 @@ extension SQLiteStore {
             case .failure(let undone) where size > 1 && undone.items.count > 1:
                 size = min(size, undone.items.count) / 2
             case .failure(let undone):
-                try await write(doing) { [naming, catalogue] db in
-                    let application = try PlanApplication(
-                        db: db, run: RunReference(run, in: pass, db), header: run, plan: plan,
-                        now: now, naming: naming, catalogue: catalogue, isCanary: isCanary)
+                try await write(doing) { db in
+                    let application = try application(db)
                     for item in undone.items { try application.note(undone.fate, of: item) }
                 }
                 if undone.fate == .stale { return undone.items.count }

@@ -394,11 +394,8 @@ extension Ledger {
             guard case .text(let customer)? = changes[.customerID]?.after else { return }
             try RefundReads.forget(customer, inAppsOf: [reverted.subscription], db)
         case .purchase:
-            let row = reverted.subscription
-            let key = SubscriptionKey(
-                bundleID: row.bundleID, environment: row.environment,
-                originalTransactionID: reverted.transactionID ?? row.originalTransactionID)
-            try QuestionQueue.ask(about: key, .notification, since: reverted.writtenAt, db)
+            try QuestionQueue.ask(
+                about: reverted.companyKey, .notification, since: reverted.writtenAt, db)
         case .subscription where reverted.action == .insert:
             try QuestionQueue.ask(
                 about: reverted.subscription, .notification, since: reverted.writtenAt, db)

@@ -225,13 +225,12 @@ extension UndoJudgement {
                 """)
         var names = try String.fetchAll(statement, arguments: key.arguments)
         // Those of other apps are read app by app, because the index begins with the app.
-        let nextApp = try db.cachedStatement(
-            sql: """
-                SELECT min(bundle_id) FROM trueup_ledger INDEXED BY trueup_ledger_by_continuation
-                WHERE bundle_id > ? AND access_continues_by IS NOT NULL
-                """)
+        let nextApp = """
+            SELECT min(bundle_id) FROM trueup_ledger INDEXED BY trueup_ledger_by_continuation
+            WHERE bundle_id > ? AND access_continues_by IS NOT NULL
+            """
         var app = ""
-        while let next = try String?.fetchOne(nextApp, arguments: [app]).flatMap(\.self) {
+        while let next = try db.text(cached: nextApp, [app]) {
             let ids = try String.fetchAll(
                 statement, arguments: [next, key.environment, key.nameElsewhere])
             names += ids.map { id in

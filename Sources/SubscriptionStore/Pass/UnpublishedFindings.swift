@@ -57,21 +57,10 @@ struct UnpublishedFindings: Sendable {
             run.judgesRows || applications.contains($0)
         }
         return try sources.sorted().map { source in
-            var published: [Int64] = []
-            var unpublished: [Int64] = []
-            let runs = try db.rows(
-                """
-                SELECT run_seq, run_id IN (SELECT run_id FROM trueup_awaited_reports)
-                FROM trueup_runs WHERE pass_id = ? AND ended IS NOT NULL
-                """, [source])
-            for run in runs {
-                guard let sequence = run.integer(at: 0) else { continue }
-                if run.integer(at: 1) == 1 {
-                    unpublished.append(sequence)
-                } else {
-                    published.append(sequence)
-                }
-            }
+            let ended = "SELECT run_seq FROM trueup_runs WHERE pass_id = ? AND ended IS NOT NULL"
+            let awaited = "(SELECT run_id FROM trueup_awaited_reports)"
+            let published = try db.integers("\(ended) AND run_id NOT IN \(awaited)", [source])
+            let unpublished = try db.integers("\(ended) AND run_id IN \(awaited)", [source])
             // Every run finds again what a check found of notifications.
             let pass = try db.row(
                 """
