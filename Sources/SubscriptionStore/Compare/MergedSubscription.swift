@@ -19,7 +19,7 @@ struct MergedSubscription {
 
     /// By transaction id; `nil` where not all transactions of the subscription are known.
     private(set) var periods: [String: AppleTransaction]?
-    /// What all of its stored periods read as when its history was read; `nil` where it was not.
+    /// The digest of its stored periods as its history was read; `nil` where it never was.
     private let storedPeriods: PeriodsDigest?
     /// Whether the answer has all of its transactions.
     private let hasAskedHistory: Bool

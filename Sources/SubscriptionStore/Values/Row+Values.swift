@@ -35,7 +35,7 @@ extension Database {
         try Int64.fetchOne(self, sql: sql, arguments: arguments)
     }
 
-    /// The whole number that a query returns which is prepared once for this connection.
+    /// The whole number that a query returns, prepared once for this connection.
     func integer(cached sql: String, _ arguments: StatementArguments = []) throws -> Int64? {
         try Int64.fetchOne(cachedStatement(sql: sql), arguments: arguments)
     }
@@ -50,7 +50,7 @@ extension Database {
         try String.fetchOne(self, sql: sql, arguments: arguments)
     }
 
-    /// The text that a query returns which is prepared once for this connection.
+    /// The text that a query returns, prepared once for this connection.
     func text(cached sql: String, _ arguments: StatementArguments = []) throws -> String? {
         try String.fetchOne(cachedStatement(sql: sql), arguments: arguments)
     }
@@ -60,7 +60,7 @@ extension Database {
         try String.fetchAll(self, sql: sql, arguments: arguments)
     }
 
-    /// The texts that a query returns which is prepared once for this connection.
+    /// The texts that a query returns, prepared once for this connection.
     func texts(cached sql: String, _ arguments: StatementArguments = []) throws -> [String] {
         try String.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     }
