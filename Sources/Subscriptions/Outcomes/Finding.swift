@@ -214,38 +214,27 @@ extension FindingKind {
     package var isFixedByAnswer: Bool { properties.isFixedByAnswer }
 
     /// All that is said of a kind, in one place.
-    private var properties: Properties {
+    private var properties:
+        (examination: ExaminationDepth, mayBeWrongOnce: Bool, isFixedByAnswer: Bool)
+    {
         switch self {
         case .refundReversalMissed, .graceMissed, .revocationMissed, .accessMissing, .accessUnpaid,
             .status, .expiry, .product, .renewalPreference, .revocationDate, .latestTransaction,
             .ownership, .seats:
-            Properties(.statement, isFixedByAnswer: true)
-        case .transactionMissing: Properties(.periods, isFixedByAnswer: true)
+            (.statement, mayBeWrongOnce: false, isFixedByAnswer: true)
+        case .transactionMissing: (.periods, mayBeWrongOnce: false, isFixedByAnswer: true)
         case .transactionUnknown, .price, .purchaseMissing, .purchaseRefundMissed,
             .purchaseUnknown:
-            Properties(.periods)
+            (.periods, mayBeWrongOnce: false, isFixedByAnswer: false)
         case .notFound, .accountNotFound, .invalidID, .wrongEnvironment, .wrongApp:
-            Properties(.standing, mayBeWrongOnce: true)
-        case .migrated, .duplicateLocal, .unreadableValue, .seatMember: Properties(.standing)
-        case .verificationFailed, .contradiction: Properties(.statement, mayBeWrongOnce: true)
+            (.standing, mayBeWrongOnce: true, isFixedByAnswer: false)
+        case .migrated, .duplicateLocal, .unreadableValue, .seatMember:
+            (.standing, mayBeWrongOnce: false, isFixedByAnswer: false)
+        case .verificationFailed, .contradiction:
+            (.statement, mayBeWrongOnce: true, isFixedByAnswer: false)
         case .missingLocally, .identity, .notificationMissed, .notificationLost,
             .overlappingSubscriptions, .resurrected, .unknownValue, .unknownProduct:
-            Properties(.statement)
-        }
-    }
-
-    private struct Properties {
-        let examination: ExaminationDepth
-        let mayBeWrongOnce: Bool
-        let isFixedByAnswer: Bool
-
-        init(
-            _ examination: ExaminationDepth, mayBeWrongOnce: Bool = false,
-            isFixedByAnswer: Bool = false
-        ) {
-            self.examination = examination
-            self.mayBeWrongOnce = mayBeWrongOnce
-            self.isFixedByAnswer = isFixedByAnswer
+            (.statement, mayBeWrongOnce: false, isFixedByAnswer: false)
         }
     }
 }

@@ -135,28 +135,27 @@ extension LedgerEntry {
 
 /// The members of a canonical JSON object, handed over in the order of their names' bytes.
 private protocol CanonicalMembers {
-    mutating func add(_ name: String, _ text: String?)
-    mutating func add(_ name: String, _ number: Int64?)
     mutating func add(_ name: String, _ value: CanonicalJSON)
-    mutating func add(_ name: String, list: [String])
     /// Adds one side of changes that are in order.
     mutating func add(
         _ name: String, _ changes: [(column: String, change: FieldChange)],
         _ side: (FieldChange) -> FieldValue)
 }
 
-extension [String: CanonicalJSON]: CanonicalMembers {
-    fileprivate mutating func add(_ name: String, _ text: String?) { self[name] = .text(text) }
+extension CanonicalMembers {
+    fileprivate mutating func add(_ name: String, _ text: String?) { add(name, .text(text)) }
 
     fileprivate mutating func add(_ name: String, _ number: Int64?) {
-        self[name] = number.map(CanonicalJSON.integer) ?? .null
+        add(name, number.map(CanonicalJSON.integer) ?? .null)
     }
-
-    fileprivate mutating func add(_ name: String, _ value: CanonicalJSON) { self[name] = value }
 
     fileprivate mutating func add(_ name: String, list: [String]) {
-        self[name] = .array(list.map(CanonicalJSON.string))
+        add(name, .array(list.map(CanonicalJSON.string)))
     }
+}
+
+extension [String: CanonicalJSON]: CanonicalMembers {
+    fileprivate mutating func add(_ name: String, _ value: CanonicalJSON) { self[name] = value }
 
     fileprivate mutating func add(
         _ name: String, _ changes: [(column: String, change: FieldChange)],
@@ -183,29 +182,9 @@ private struct CanonicalBytes: CanonicalMembers {
         return bytes
     }
 
-    mutating func add(_ name: String, _ text: String?) {
-        open(name)
-        append(text)
-    }
-
-    mutating func add(_ name: String, _ number: Int64?) {
-        open(name)
-        bytes += (number.map { String($0) } ?? "null").utf8
-    }
-
     mutating func add(_ name: String, _ value: CanonicalJSON) {
         open(name)
         value.append(to: &bytes)
-    }
-
-    mutating func add(_ name: String, list: [String]) {
-        open(name)
-        bytes.append(UInt8(ascii: "["))
-        for (index, text) in list.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            append(text)
-        }
-        bytes.append(UInt8(ascii: "]"))
     }
 
     mutating func add(
@@ -218,12 +197,7 @@ private struct CanonicalBytes: CanonicalMembers {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             CanonicalJSON.append(quoted: change.column, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
-            switch side(change.change) {
-            case .null: append(nil)
-            case .text(let text): append(text)
-            case .integer(let number): bytes += String(number).utf8
-            case .time(let time): append(time.rfc3339)
-            }
+            side(change.change).json.append(to: &bytes)
         }
         bytes.append(UInt8(ascii: "}"))
     }
@@ -232,14 +206,6 @@ private struct CanonicalBytes: CanonicalMembers {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
         CanonicalJSON.append(quoted: name, to: &bytes)
         bytes.append(UInt8(ascii: ":"))
-    }
-
-    private mutating func append(_ text: String?) {
-        if let text {
-            CanonicalJSON.append(quoted: text, to: &bytes)
-        } else {
-            bytes += "null".utf8
-        }
     }
 }
 
