@@ -13,14 +13,10 @@ final class AnswerTally: Sendable {
         var unfinishedHistories = 0
         var lastUnfinished = ""
         var undeterminedAskedAgain = 0
-        /// The statements about an app in answers that name it.
-        var identities: [AppIdentity: StatedIdentities] = [:]
-    }
-
-    private struct StatedIdentities {
-        /// Whether any answer names the app as the settings do.
-        var hasAgreed = false
-        var contradicted: [ContradictedSetting: Int] = [:]
+        /// Apps that any answer names as the settings do.
+        var agreed: Set<AppIdentity> = []
+        /// How many answers about an app contradict a setting of it.
+        var contradicted: [AppIdentity: [ContradictedSetting: Int]] = [:]
     }
 
     private let state = Mutex(State())
@@ -71,12 +67,10 @@ final class AnswerTally: Sendable {
     /// Adds statements that each name their app.
     func note(identityAgrees agrees: Bool, rejected: [RejectedStatement], of app: AppIdentity) {
         state.withLock { state in
-            var identities = state.identities[app] ?? StatedIdentities()
-            if agrees { identities.hasAgreed = true }
+            if agrees { state.agreed.insert(app) }
             for setting in rejected.compactMap(\.failure.contradicted) {
-                identities.contradicted[setting, default: 0] += 1
+                state.contradicted[app, default: [:]][setting, default: 0] += 1
             }
-            state.identities[app] = identities
         }
     }
 
@@ -85,9 +79,9 @@ final class AnswerTally: Sendable {
     /// A damaged answer names some other app once; a mistyped setting is contradicted each time.
     var suspectedSettings: [String] {
         state.withLock { state in
-            state.identities.sorted { $0.key < $1.key }.compactMap { app, identities in
-                guard !identities.hasAgreed, identities.contradicted.count == 1,
-                    let (setting, answers) = identities.contradicted.first
+            state.contradicted.sorted { $0.key < $1.key }.compactMap { app, contradicted in
+                guard !state.agreed.contains(app), contradicted.count == 1,
+                    let (setting, answers) = contradicted.first
                 else { return nil }
                 return
                     "Every answer about \(app.bundleID) (\(app.environment.rawValue)) that names "
@@ -180,7 +174,8 @@ final class AppRefusals: Sendable {
         let reasons = reasons
         guard !reasons.isEmpty, apps.isSubset(of: reasons.keys) else { return nil }
         let text = reasons.sorted { $0.key < $1.key }.map(\.value.why).joined(separator: " ")
-        return reasons.values.contains { $0.kind == .denied } ? .denied(text) : .misconfigured(text)
+        return reasons.values.contains { $0.status == .denied }
+            ? .denied(text) : .misconfigured(text)
     }
 
     func isRefused(_ app: AppIdentity) -> Bool { refusal(of: app) != nil }
@@ -194,40 +189,23 @@ final class AppRefusals: Sendable {
 
 /// The reason why Apple answers nothing about an app.
 struct AppRefusal: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-        /// A 401: the key.
-        case denied
-        /// Apple does not know the app.
-        case misconfigured
-    }
-
-    var kind: Kind
+    /// `denied` for a 401, and `config` where Apple does not know the app.
+    var status: ExitStatus
     /// Sentences for the person on call.
     var why: String
-}
+    /// The reason given for a row that was not checked because of it.
+    var answer: String
 
-extension AppRefusal {
     /// `nil` for what ends the whole run.
     init?(_ stop: RunStop) {
         switch stop {
-        case .denied(let why): self.init(kind: .denied, why: why)
-        case .misconfigured(let why): self.init(kind: .misconfigured, why: why)
+        case .denied(let why):
+            (status, self.why) = (.denied, why)
+            answer = "Apple refuses the key of this app (401)"
+        case .misconfigured(let why):
+            (status, self.why) = (.config, why)
+            answer = "Apple does not know this app as it is configured"
         case .quotaWaitPastDeadline, .deadlineReached, .cancelled, .store: return nil
-        }
-    }
-
-    /// The reason given for a row that was not checked because of it.
-    var answer: String {
-        switch kind {
-        case .denied: "Apple refuses the key of this app (401)"
-        case .misconfigured: "Apple does not know this app as it is configured"
-        }
-    }
-
-    var status: ExitStatus {
-        switch kind {
-        case .denied: .denied
-        case .misconfigured: .config
         }
     }
 }

@@ -78,13 +78,12 @@ import Testing
         #expect(code { $0.appleAnswered = nil } == 0)
     }
 
-    @Test func `a refused app counts beside all that the other apps came to`() {
+    @Test func `a refused app counts beside all that the other apps came to`() throws {
         let app = AppIdentity(bundleID: "com.example.app", environment: .production)
-        let denied = [app: AppRefusal(kind: .denied, why: "Revoked.")]
+        let denied = [app: try #require(AppRefusal(.denied("Revoked.")))]
+        let unknown = [app: try #require(AppRefusal(.misconfigured("Unknown.")))]
         #expect(code { $0.refusedApps = denied } == 77)
-        #expect(
-            code { $0.refusedApps = [app: AppRefusal(kind: .misconfigured, why: "Unknown.")] } == 78
-        )
+        #expect(code { $0.refusedApps = unknown } == 78)
         #expect(
             code {
                 $0.refusedApps = denied
