@@ -74,8 +74,9 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
     package let place: ColumnPlace<Row>
     /// How its values are written in files of rows.
     package let content: ColumnContent
-    /// Where Apple's statement has the value; `nil` for the company's own columns.
-    package let stated: ColumnSource<Statement>?
+    /// Reads the value from Apple's statement, null where it has none that may be written; `nil` for the
+    /// company's own columns.
+    package let stated: (@Sendable (Statement) -> FieldValue)?
     /// The signed payload that states it, where that is another than the transaction's.
     package let payload: (@Sendable (Statement) -> SignedPayload)?
     /// Whether a job's `authority` may make it report-only.
@@ -85,7 +86,7 @@ package struct ColumnDefinition<Row, Statement>: Sendable {
 
     /// A column that Apple states.
     init(
-        _ place: ColumnPlace<Row>, _ stated: ColumnSource<Statement>,
+        _ place: ColumnPlace<Row>, _ stated: @escaping @Sendable (Statement) -> FieldValue,
         by payload: (@Sendable (Statement) -> SignedPayload)? = nil,
         of content: ColumnContent? = nil,
         isGovernable: Bool = false, isOptional: Bool = false
@@ -163,26 +164,6 @@ package enum ColumnPlace<Row>: Sendable {
         case (.integer(_, let set), _): set(&row, nil)
         case (.flag(_, let set), _): set(&row, nil)
         case (.time(_, let set), _): set(&row, nil)
-        }
-    }
-}
-
-/// The property of Apple's statement that holds a column's value.
-package enum ColumnSource<Statement>: Sendable {
-    case text(@Sendable (Statement) -> String?)
-    case number(@Sendable (Statement) -> Int?)
-    case integer(@Sendable (Statement) -> Int64?)
-    case flag(@Sendable (Statement) -> Bool)
-    case time(@Sendable (Statement) -> Timestamp?)
-
-    /// Null where Apple states no value that may be written.
-    package func value(in statement: Statement) -> FieldValue {
-        switch self {
-        case .text(let get): FieldValue(get(statement))
-        case .number(let get): FieldValue(get(statement))
-        case .integer(let get): FieldValue(get(statement))
-        case .flag(let get): FieldValue(get(statement))
-        case .time(let get): FieldValue(get(statement))
         }
     }
 }

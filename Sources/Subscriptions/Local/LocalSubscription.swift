@@ -134,15 +134,15 @@ package enum SubscriptionField: String, RowColumn {
         case .appAccountToken:
             .init(
                 .text(\.appAccountToken, { $0.appAccountToken = $1 }),
-                .text(\.transaction.appAccountToken))
+                { .init($0.transaction.appAccountToken) })
         case .productID:
             .init(
-                .text(\.productID, { $0.productID = $1 }), .text(\.transaction.productID),
+                .text(\.productID, { $0.productID = $1 }), { .init($0.transaction.productID) },
                 isGovernable: true)
         case .status:
             // Unsigned; its evidence is the transaction next to it.
             .init(
-                .number(\.status, { $0.status = $1 }), .number(\.statedStatus),
+                .number(\.status, { $0.status = $1 }), { .init($0.status.rawValue) },
                 of: .integer(
                     1...5,
                     "is not a status; known are 1 active, 2 expired, 3 billing retry, 4 grace, "
@@ -150,58 +150,59 @@ package enum SubscriptionField: String, RowColumn {
                 isGovernable: true)
         case .expiresDate:
             .init(
-                .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.transaction.expiresDate),
+                .time(\.expiresDate, { $0.expiresDate = $1 }),
+                { .init($0.transaction.expiresDate) },
                 isGovernable: true)
         case .gracePeriodExpiresDate:
             .init(
                 .time(\.gracePeriodExpiresDate, { $0.gracePeriodExpiresDate = $1 }),
-                .time(\.renewal.gracePeriodExpiresDate),
+                { .init($0.renewal.gracePeriodExpiresDate) },
                 by: \.renewal.evidence, isGovernable: true)
         case .autoRenewStatus:
             .init(
                 .number(\.autoRenewStatus, { $0.autoRenewStatus = $1 }),
-                .number(\.renewal.knownAutoRenewStatus),
+                { .init($0.renewal.knownAutoRenewStatus) },
                 by: \.renewal.evidence, of: .integer(0...1, "must be 0 (off) or 1 (on)"),
                 isGovernable: true)
         case .autoRenewProductID:
             .init(
                 .text(\.autoRenewProductID, { $0.autoRenewProductID = $1 }),
-                .text(\.renewal.autoRenewProductID),
+                { .init($0.renewal.autoRenewProductID) },
                 by: \.renewal.evidence, isGovernable: true)
         case .revocationDate:
             .init(
                 .time(\.revocationDate, { $0.revocationDate = $1 }),
-                .time(\.transaction.revocationDate), isGovernable: true)
+                { .init($0.transaction.revocationDate) }, isGovernable: true)
         case .inAppOwnershipType:
             .init(
                 .text(\.inAppOwnershipType, { $0.inAppOwnershipType = $1 }),
-                .text(\.transaction.knownOwnershipType), isGovernable: true)
+                { .init($0.transaction.knownOwnershipType) }, isGovernable: true)
         case .latestTransactionID:
             .init(
                 .text(\.latestTransactionID, { $0.latestTransactionID = $1 }),
-                .text(\.statedTransactionID), of: .id, isGovernable: true)
+                { .init($0.transaction.transactionID) }, of: .id, isGovernable: true)
         case .webOrderLineItemID:
             .init(
                 .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
-                .text(\.transaction.webOrderLineItemID), of: .id, isGovernable: true)
+                { .init($0.transaction.webOrderLineItemID) }, of: .id, isGovernable: true)
         case .signedDate:
             .init(
-                .time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate))
+                .time(\.signedDate, { $0.signedDate = $1 }), { .init($0.signedDate) })
         case .paidElsewhereUntil:
             .init(.time(\.paidElsewhereUntil, { $0.paidElsewhereUntil = $1 }))
         case .quantity:
             .init(
-                .integer(\.quantity, { $0.quantity = $1 }), .integer(\.seats?.bought),
+                .integer(\.quantity, { $0.quantity = $1 }), { .init($0.seats?.bought) },
                 of: Self.seatCount, isGovernable: true,
                 isOptional: true)
         case .renewalQuantity:
             .init(
                 .integer(\.renewalQuantity, { $0.renewalQuantity = $1 }),
-                .integer(\.renewalSeats), by: \.renewal.evidence, of: Self.seatCount,
+                { .init($0.renewalSeats) }, by: \.renewal.evidence, of: Self.seatCount,
                 isGovernable: true, isOptional: true)
         case .revokedSeats:
             .init(
-                .integer(\.revokedSeats, { $0.revokedSeats = $1 }), .integer(\.seats?.revoked),
+                .integer(\.revokedSeats, { $0.revokedSeats = $1 }), { .init($0.seats?.revoked) },
                 of: Self.seatCount, isGovernable: true,
                 isOptional: true)
         }
@@ -215,16 +216,11 @@ extension StatedSubscription {
     /// Returns the value that Apple states for a column; null where it states nothing that may be
     /// written.
     package func value(of field: SubscriptionField) -> FieldValue {
-        field.definition.stated?.value(in: self) ?? .null
+        field.definition.stated?(self) ?? .null
     }
 
     /// The payload that a column comes from.
     package func payload(of field: SubscriptionField) -> SignedPayload {
         field.definition.payload?(self) ?? transaction.evidence
     }
-
-    // These are always stated; what a `ColumnSource` reads is optional.
-    fileprivate var statedStatus: Int? { status.rawValue }
-    fileprivate var statedTransactionID: String? { transaction.transactionID }
-    fileprivate var statedDate: Timestamp? { signedDate }
 }

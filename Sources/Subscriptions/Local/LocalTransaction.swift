@@ -153,60 +153,61 @@ package enum TransactionField: String, RowColumn {
         case .customerID: .init(.text(\.customerID, { $0.customerID = $1 }), of: .name)
         case .appAccountToken:
             .init(
-                .text(\.appAccountToken, { $0.appAccountToken = $1 }), .text(\.appAccountToken))
+                .text(\.appAccountToken, { $0.appAccountToken = $1 }), { .init($0.appAccountToken) }
+            )
         case .quantity:
             .init(
-                .integer(\.quantity, { $0.quantity = $1 }), .integer(\.quantity),
+                .integer(\.quantity, { $0.quantity = $1 }), { .init($0.quantity) },
                 of: Self.wholeNumber)
         case .productID:
-            .init(.text(\.productID, { $0.productID = $1 }), .text(\.productID))
-        case .type: .init(.text(\.type, { $0.type = $1 }), .text(\.type))
+            .init(.text(\.productID, { $0.productID = $1 }), { .init($0.productID) })
+        case .type: .init(.text(\.type, { $0.type = $1 }), { .init($0.type) })
         case .purchaseDate:
             .init(
-                .time(\.purchaseDate, { $0.purchaseDate = $1 }), .time(\.purchaseDate))
+                .time(\.purchaseDate, { $0.purchaseDate = $1 }), { .init($0.purchaseDate) })
         case .expiresDate:
             .init(
-                .time(\.expiresDate, { $0.expiresDate = $1 }), .time(\.expiresDate))
+                .time(\.expiresDate, { $0.expiresDate = $1 }), { .init($0.expiresDate) })
         case .revocationDate:
             .init(
-                .time(\.revocationDate, { $0.revocationDate = $1 }), .time(\.revocationDate))
+                .time(\.revocationDate, { $0.revocationDate = $1 }), { .init($0.revocationDate) })
         case .revocationReason:
             .init(
                 .number(\.revocationReason, { $0.revocationReason = $1 }),
-                .number(\.revocationReason),
+                { .init($0.revocationReason) },
                 of: Self.smallNumber)
         case .revocationPercentage:
             .init(
                 .integer(\.revocationPercentage, { $0.revocationPercentage = $1 }),
-                .integer(\.revocationPercentage), of: Self.wholeNumber)
+                { .init($0.revocationPercentage) }, of: Self.wholeNumber)
         case .webOrderLineItemID:
             .init(
                 .text(\.webOrderLineItemID, { $0.webOrderLineItemID = $1 }),
-                .text(\.webOrderLineItemID), of: .id)
+                { .init($0.webOrderLineItemID) }, of: .id)
         case .inAppOwnershipType:
             .init(
                 .text(\.inAppOwnershipType, { $0.inAppOwnershipType = $1 }),
-                .text(\.inAppOwnershipType))
+                { .init($0.inAppOwnershipType) })
         case .isUpgraded:
             .init(
-                .flag(\.isUpgraded, { $0.isUpgraded = $1 }), .flag(\.isUpgraded),
+                .flag(\.isUpgraded, { $0.isUpgraded = $1 }), { .init($0.isUpgraded) },
                 of: .flag)
         case .offerType:
             .init(
-                .number(\.offerType, { $0.offerType = $1 }), .number(\.offerType),
+                .number(\.offerType, { $0.offerType = $1 }), { .init($0.offerType) },
                 of: Self.smallNumber)
         case .price:
             .init(
-                .integer(\.price, { $0.price = $1 }), .integer(\.price),
+                .integer(\.price, { $0.price = $1 }), { .init($0.price) },
                 of: .integer(
                     Int64.min...Int64.max, "must be whole milliunits: 10.99 is written 10990"),
                 isGovernable: true)
         case .currency:
             .init(
-                .text(\.currency, { $0.currency = $1 }), .text(\.currency),
+                .text(\.currency, { $0.currency = $1 }), { .init($0.currency) },
                 isGovernable: true)
         case .signedDate:
-            .init(.time(\.signedDate, { $0.signedDate = $1 }), .time(\.statedDate))
+            .init(.time(\.signedDate, { $0.signedDate = $1 }), { .init($0.signedDate) })
         }
     }
 
@@ -221,7 +222,7 @@ package enum TransactionField: String, RowColumn {
 extension SignedTransaction {
     /// Apple's value of a period's column; null where Apple states none.
     package func value(of field: TransactionField) -> FieldValue {
-        field.definition.stated?.value(in: self) ?? .null
+        field.definition.stated?(self) ?? .null
     }
 
     /// The row with the values of this transaction.
@@ -234,6 +235,4 @@ extension SignedTransaction {
         }
         return local
     }
-
-    fileprivate var statedDate: Timestamp? { signedDate }
 }
