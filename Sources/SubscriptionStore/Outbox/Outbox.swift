@@ -46,8 +46,8 @@ struct OutboxWriter {
         for list in [\AccessChange.gained, \AccessChange.extended, \AccessChange.lost] {
             access[keyPath: list].sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         }
-        let message = EventMessage(
-            event: event, entry: entry, row: row, purchase: try purchase(of: entry), access: access,
+        let message = entry.message(
+            of: event, row: row, purchase: try purchase(of: entry), access: access,
             restored: try Ledger(db: db).lastRestore())
         try db.executeCached(
             """
@@ -56,9 +56,9 @@ struct OutboxWriter {
                 original_transaction_id, body, next_attempt_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            [entry.number, message.idempotencyKey, event.rawValue]
+            [entry.number, entry.idempotencyKey, event.rawValue]
                 + entry.subscription.arguments
-                + [message.json.rendered, entry.writtenAt.unixMilliseconds])
+                + [message.rendered, entry.writtenAt.unixMilliseconds])
     }
 
     private func purchase(of entry: LedgerEntry) throws -> LocalTransaction? {

@@ -1,108 +1,84 @@
-/// The message that the receiver of an event gets: the event's name and the whole ledger entry.
-///
-/// Members may be added; existing ones stay.
-package struct EventMessage: Hashable, Sendable {
-    private let event: BillingEvent
-    private let entry: LedgerEntry
-    /// The subscription's row as the correction left it; `nil` when there is none.
-    private let row: LocalSubscription?
-    /// The one-time purchase as the correction left it; `nil` when the entry is about none.
-    private let purchase: LocalTransaction?
-    /// The change of what the customer may use.
-    private let access: AccessChange
-    /// When it was last noticed that the ledger had gone back; `nil` where it never did.
-    private let restored: Timestamp?
-
-    package init(
-        event: BillingEvent, entry: LedgerEntry, row: LocalSubscription?,
-        purchase: LocalTransaction? = nil, access: AccessChange = AccessChange(),
-        restored: Timestamp? = nil
-    ) {
-        self.event = event
-        self.entry = entry
-        self.row = row
-        self.purchase = purchase
-        self.access = access
-        self.restored = restored
+extension LedgerEntry {
+    /// The message that the receiver of an event gets: the event's name and the whole ledger entry.
+    ///
+    /// Members may be added; existing ones stay. It says so when the customer keeps access by another
+    /// subscription: a receiver that ends the service because of this event alone would lock out a customer
+    /// who still pays. Not where the other subscription grants only a part of what ends, or is of another
+    /// app: in this one, access ends.
+    ///
+    /// - Parameters:
+    ///   - event: The event's name.
+    ///   - row: The subscription's row as the correction left it; `nil` when there is none.
+    ///   - purchase: The one-time purchase as the correction left it; `nil` when the entry is about none.
+    ///   - access: The change of what the customer may use.
+    ///   - restored: When it was last noticed that the ledger had gone back; `nil` where it never did.
+    /// - Returns: One object.
+    package func message(
+        of event: BillingEvent, row: LocalSubscription?, purchase: LocalTransaction?,
+        access: AccessChange, restored: Timestamp?
+    ) -> CanonicalJSON {
+        var members: [String: CanonicalJSON] = [
+            "event": .string(event.rawValue),
+            "idempotency_key": .string(idempotencyKey),
+            "occurred": .time(writtenAt),
+            "apple_signed_date": .time(appleSignedDate),
+            "app": .string(subscription.bundleID),
+            "environment": .string(subscription.environment),
+            "original_transaction_id": .string(subscription.originalTransactionID),
+            "transaction_id": .text(transactionID),
+            "customer_id": .text(row?.customerID ?? purchase?.customerID),
+            "product_id": .text(row?.productID ?? purchase?.productID),
+            "table": .string(table),
+            "before": .object(changes.before.mapValues(\.json)),
+            "after": .object(changes.after.mapValues(\.json)),
+            "subscription": row?.state ?? .null,
+            "kinds": .names(kinds.map(\.rawValue)),
+            "reason": .string(reason),
+            "entitlement_ids": .names(access.entitlements),
+            "access_gained": .names(access.gained),
+            "access_extended": .names(access.extended),
+            "access_lost": .names(access.lost),
+            "evidence": .string(evidence.hexadecimal),
+            "evidence_renewal": .text(evidenceRenewal?.hexadecimal),
+            "ledger_entry": .integer(number),
+            "ledger_hash": .string(hash),
+            "order": .string(order(restored: restored)),
+            "run_id": .string(runID),
+            "undo_of": undoOf.map(CanonicalJSON.integer) ?? .null,
+        ]
+        if let accessContinuesBy, !access.endsByCatalogue,
+            !SubscriptionKey.isOfAnotherApp(accessContinuesBy)
+        {
+            members["access_continues"] = .boolean(true)
+            members["access_continues_by"] = .string(accessContinuesBy)
+        }
+        return .object(members)
     }
 
-    private static let restoredDigits = 15
-    private static let entryDigits = 19
+    /// A key that is equal in every attempt to deliver the event: no two corrections share the hash, and it
+    /// never changes.
+    package var idempotencyKey: String { hash }
 
     /// Greater, as text, in every later event of the database.
     ///
     /// The number of the ledger entry alone is not: after a restore the numbers of the lost entries
     /// are given again. So the moment at which that was noticed comes first.
-    private var order: String {
+    private func order(restored: Timestamp?) -> String {
         let milliseconds = max(0, restored?.unixMilliseconds ?? 0)
-        return Self.padded(milliseconds, to: Self.restoredDigits) + "-"
-            + Self.padded(entry.number, to: Self.entryDigits)
+        return Self.padded(milliseconds, to: 15) + "-" + Self.padded(number, to: 19)
     }
 
     private static func padded(_ number: Int64, to digits: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits &- text.utf8.count)) + text
     }
+}
 
-    /// The ledger entry's hash: no two corrections share it, and it never changes.
-    package var idempotencyKey: String { entry.hash }
-
-    package var json: CanonicalJSON { .object(members) }
-
-    /// Says so when the customer keeps access by another subscription: a receiver that ends the
-    /// service because of this event alone would lock out a customer who still pays.
-    ///
-    /// Not where the other subscription grants only a part of what ends, or is of another app: in this
-    /// one, access ends.
-    private var members: [String: CanonicalJSON] {
-        guard let other = entry.accessContinuesBy, !access.endsByCatalogue,
-            !SubscriptionKey.isOfAnotherApp(other)
-        else {
-            return requiredMembers
-        }
-        return requiredMembers.merging([
-            "access_continues": .boolean(true), "access_continues_by": .string(other),
-        ]) { $1 }
-    }
-
-    private var requiredMembers: [String: CanonicalJSON] {
-        [
-            "event": .string(event.rawValue),
-            "idempotency_key": .string(idempotencyKey),
-            "occurred": .time(entry.writtenAt),
-            "apple_signed_date": .time(entry.appleSignedDate),
-            "app": .string(entry.subscription.bundleID),
-            "environment": .string(entry.subscription.environment),
-            "original_transaction_id": .string(entry.subscription.originalTransactionID),
-            "transaction_id": .text(entry.transactionID),
-            "customer_id": .text(row?.customerID ?? purchase?.customerID),
-            "product_id": .text(row?.productID ?? purchase?.productID),
-            "table": .string(entry.table),
-            "before": .object(entry.changes.before.mapValues(\.json)),
-            "after": .object(entry.changes.after.mapValues(\.json)),
-            "subscription": row.map(Self.state) ?? .null,
-            "kinds": .array(entry.kinds.map { .string($0.rawValue) }),
-            "reason": .string(entry.reason),
-            "entitlement_ids": .names(access.entitlements),
-            "access_gained": .names(access.gained),
-            "access_extended": .names(access.extended),
-            "access_lost": .names(access.lost),
-            "evidence": .string(entry.evidence.hexadecimal),
-            "evidence_renewal": .text(entry.evidenceRenewal?.hexadecimal),
-            "ledger_entry": .integer(entry.number),
-            "ledger_hash": .string(entry.hash),
-            "order": .string(order),
-            "run_id": .string(entry.runID),
-            "undo_of": entry.undoOf.map(CanonicalJSON.integer) ?? .null,
-        ]
-    }
-
+extension LocalSubscription {
     /// The whole row, by column.
-    private static func state(_ row: LocalSubscription) -> CanonicalJSON {
+    fileprivate var state: CanonicalJSON {
         .object(
-            SubscriptionField.allCases.reduce(into: [:]) {
-                $0[$1.rawValue] = row.value(of: $1).json
-            })
+            SubscriptionField.allCases.reduce(into: [:]) { $0[$1.rawValue] = value(of: $1).json })
     }
 }
 
