@@ -279,7 +279,7 @@ extension ProgramCompany {
             if cursor == nil { state.walk = Walk() }
             var walk = state.walk
             let members: [String: CanonicalJSON] = [
-                "after": .text(cursor?.key.first), "limit": .integer(Int64(limit)),
+                "after": .text(cursor?.first), "limit": .integer(Int64(limit)),
             ]
             var page = try send(.page, members, &state) {
                 answer throws(ProgramProcess.Fault) in
@@ -319,7 +319,7 @@ extension ProgramCompany {
         guard walk.emptyPages < Self.emptyPagesAllowed else {
             throw .violation("wrote \(Self.emptyPagesAllowed) pages without a row")
         }
-        return CompanyPage(rows: rows, next: CompanyCursor(key: [next]))
+        return CompanyPage(rows: rows, next: [next])
     }
 
     private func rows(_ list: [JSONValue]) throws(ProgramProcess.Fault) -> [CompanyRow] {

@@ -24,11 +24,7 @@ package struct CompanyRow: Hashable, Sendable {
 
 /// Where a walk through the company's table continues: the stored key of the last row, column by
 /// column in the order of `TableMapping.keyColumns`, as text.
-package struct CompanyCursor: Hashable, Sendable {
-    package var key: [String]
-
-    package init(key: [String]) { self.key = key }
-}
+package typealias CompanyCursor = [String]
 
 /// A page of the company's rows in the order in which its database sorts the key.
 package struct CompanyPage: Hashable, Sendable {

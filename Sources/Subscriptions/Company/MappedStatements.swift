@@ -42,8 +42,8 @@ package struct MappedStatements: Hashable, Sendable {
         var list = ArgumentList(dialect: dialect)
         let key = mapping.keyColumns
         var terms = key.map { "\(column($0.column)) IS NOT NULL" }
-        if let cursor, cursor.key.count == key.count {
-            terms.append(isBehind(zip(key, cursor.key).map { ($0, $1) }, &list))
+        if let cursor, cursor.count == key.count {
+            terms.append(isBehind(zip(key, cursor).map { ($0, $1) }, &list))
         }
         terms += apps.map { isOf($0, &list) } ?? []
         terms += isLatest
@@ -153,7 +153,7 @@ package struct MappedStatements: Hashable, Sendable {
         for (index, item) in read.enumerated() where index < texts.count {
             parts[item.field] = texts[index] ?? ""
         }
-        return CompanyCursor(key: mapping.keyColumns.map { parts[$0.field] ?? "" })
+        return mapping.keyColumns.map { parts[$0.field] ?? "" }
     }
 
     /// The row of a key, or two where the key is not unique.
@@ -332,8 +332,8 @@ package struct MappedStatements: Hashable, Sendable {
     /// Collations of MySQL ignore letter case, accents and blanks at the end. Digits differ in all
     /// of them; of a letter beyond ASCII it is not known which others are the same.
     package func mayBeOne(_ left: CompanyCursor, _ right: CompanyCursor) -> Bool {
-        guard dialect == .mysql, left.key.count == right.key.count else { return left == right }
-        return zip(left.key, right.key).allSatisfy { left, right in
+        guard dialect == .mysql, left.count == right.count else { return left == right }
+        return zip(left, right).allSatisfy { left, right in
             guard left != right else { return true }
             guard left.utf8.allSatisfy({ $0 < 0x80 }), right.utf8.allSatisfy({ $0 < 0x80 }) else {
                 return true

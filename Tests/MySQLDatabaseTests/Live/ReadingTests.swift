@@ -119,7 +119,7 @@
                 ])
             mapping.statusWords = nil
             let statement = MappedStatements(mapping, for: .mysql).page(
-                after: CompanyCursor(key: ["com.example.app", "Production", "104990"]), limit: 10)
+                after: ["com.example.app", "Production", "104990"], limit: 10)
             var sql = statement.sql
             for argument in statement.arguments {
                 let text: String

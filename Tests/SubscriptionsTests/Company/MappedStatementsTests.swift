@@ -33,7 +33,7 @@ import Testing
 
     @Test func `a page for PostgreSQL quotes names and binds values`() {
         let statement = MappedStatements(Self.mapping, for: .postgresql).page(
-            after: CompanyCursor(key: ["41"]), limit: 1000)
+            after: ["41"], limit: 1000)
         #expect(
             statement.sql == """
                 SELECT t."otid"::text, t."user id"::text, t."product"::text, t."state"::text, \
