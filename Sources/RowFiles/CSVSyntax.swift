@@ -380,8 +380,7 @@ package struct ColumnMapping: Hashable, Sendable {
     func absence(among names: [String], called what: String) -> String? {
         let present = Set(names)
         guard let absent = ours.keys.filter({ !present.contains($0) }).min() else { return nil }
-        let nearest = NearestName.suggestion(
-            for: absent, among: names.filter { !self.names($0) })
+        let nearest = absent.nearest(among: names.filter { !self.names($0) })
         return "has no \(what) \(BadField.quoted(absent.utf8)), which --map or --ignore names"
             + (nearest.map { "; did you mean \(BadField.quoted($0.utf8))?" } ?? "")
     }
@@ -396,7 +395,7 @@ extension ColumnMapping {
     static func unknown(
         _ unknown: [String], among names: [String], called what: String
     ) -> String {
-        let suggestions = unknown.map { NearestName.suggestion(for: $0, among: names) }
+        let suggestions = unknown.map { $0.nearest(among: names) }
         let named = zip(unknown, suggestions).map { name, nearest in
             BadField.quoted(name.utf8) + (nearest.map { "; did you mean \"\($0)\"?" } ?? "")
         }

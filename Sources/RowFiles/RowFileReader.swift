@@ -173,7 +173,7 @@ extension [AppIdentity] {
     ) throws(BadField) -> (bundleID: String, environment: String) {
         if let environment, AppStoreEnvironment(rawValue: environment) == nil {
             let names = AppStoreEnvironment.allCases.map(\.rawValue)
-            let nearest = NearestName.suggestion(for: environment, among: names)
+            let nearest = environment.nearest(among: names)
             throw BadField(
                 "environment", environment.utf8,
                 "is unknown; "

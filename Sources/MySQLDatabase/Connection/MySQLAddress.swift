@@ -102,7 +102,7 @@ package struct MySQLAddress: Hashable, Sendable, CustomStringConvertible {
         guard keywords.contains(keyword) else {
             throw Problem(
                 problem: "has the unknown keyword \(keyword)",
-                suggestion: NearestName.suggestion(for: keyword, among: keywords)
+                suggestion: keyword.nearest(among: keywords)
                     .map { "did you mean \($0)?" }
                     ?? "known are \(keywords.joined(separator: ", "))")
         }

@@ -96,7 +96,7 @@ package struct PostgresAddress: Hashable, Sendable, CustomStringConvertible {
         let keyword = try Self.decoded(parts[0])
         guard !["password", "sslpassword"].contains(keyword) else { throw Self.secret }
         guard Self.keywords.contains(keyword) else {
-            let nearest = NearestName.suggestion(for: keyword, among: Self.keywords)
+            let nearest = keyword.nearest(among: Self.keywords)
             throw Problem(
                 problem: "has the unknown keyword \(keyword)",
                 suggestion: nearest.map { "did you mean \($0)?" }

@@ -358,7 +358,7 @@ extension CaseContext {
         draft.verdict = .match
         draft.comparison = comparison
         if !comparison.scoped.aliasRows.isEmpty || isTrueOriginal(comparison.row) {
-            draft.veto = VetoCause.aliasRow
+            draft.veto = Finding.causeAliasRow
         }
         draft.add(AllRules.blocking.flatMap { $0.differences(in: comparison) })
         draft.add(AllRules.beside.flatMap { $0.differences(in: comparison) })
@@ -426,7 +426,7 @@ extension CaseContext {
             guard standing.isEmpty else { continue }
             // Then nothing of the row is written: a part of Apple's statement would match neither
             // side.
-            drafts[index].veto = VetoCause.heldBack(until: newest.originalTransactionID)
+            drafts[index].veto = Finding.causeHeldBack(until: newest.originalTransactionID)
         }
     }
 

@@ -204,7 +204,7 @@ extension OutcomeDraft {
     /// Whose the row is, or will be once it is inserted, and what Apple says they pay for.
     var payer: Payer? {
         let customerID = insertion?.customerID ?? row?.customerID
-        guard let customer = CustomerDigest(customerID: customerID) else { return nil }
+        guard let customer = CustomerDigest(ofID: customerID) else { return nil }
         let stated = insertion?.stated ?? comparison?.stated
         let paid = stated.flatMap { $0.isPaid && $0.contradiction == nil ? $0.group : nil }
         return Payer(customer: customer, paidGroup: paid?.isEmpty == true ? nil : paid)
@@ -219,7 +219,7 @@ extension RowCheck {
             clock: nextClock(of: stated, notificationsFlow: true, now: now),
             isLasting: stated.status.isEntitling || stated.status == .billingRetry,
             values: values,
-            account: AccountDigest(appTransactionID: stated.transaction.appTransactionID))
+            account: AccountDigest(ofID: stated.transaction.appTransactionID))
     }
 }
 
@@ -339,12 +339,9 @@ extension OutcomeDraft {
         guard verdict == .match || verdict == .discrepancy, let row else { return nil }
         return RowFigures(
             ourStatus: row.status.map(Int64.init),
-            stated: comparison.map { comparison in
-                RowFigures.Stated(
-                    status: comparison.stated.status.rawValue,
-                    price: comparison.pricedTransaction.price,
-                    currency: comparison.pricedTransaction.currency)
-            })
+            statedStatus: comparison?.stated.status.rawValue,
+            price: comparison?.pricedTransaction.price,
+            currency: comparison?.pricedTransaction.currency)
     }
 
     /// Whether the row was checked and no finding forbids writing.

@@ -112,7 +112,7 @@ extension ExitDecision {
 
     /// Holds for every job; some checkpoints are resumed for a day.
     private static let resumption =
-        "A run of this job that starts within \(PassLifetime.usualHours) hours resumes it; a later one "
+        "A run of this job that starts within \(OpenPass.usualHours) hours resumes it; a later one "
         + "begins again, with the checks that are pending."
 
     private var lastFailureInBrackets: String {
@@ -204,7 +204,7 @@ package struct RunCommands: Hashable, Sendable {
         }
     }
 
-    private static func shown(_ words: [String]) -> String { "`\(ShellCommand.text(words))`" }
+    private static func shown(_ words: [String]) -> String { "`\(words.shellCommand)`" }
 
     /// Another command on the same settings.
     ///

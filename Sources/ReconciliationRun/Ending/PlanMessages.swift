@@ -142,7 +142,7 @@ extension ExitDecision {
                     + "\(reasons.values.reduce(0, +)) of them "
                     + "(\(reasons.keys.map(\.rawValue).sorted().joined(separator: ", "))). Nothing more "
                     + "was written. If the next run of this job starts within "
-                    + "\(PassLifetime.usualHours) hours, it checks them before it writes the rest; a "
+                    + "\(OpenPass.usualHours) hours, it checks them before it writes the rest; a "
                     + "later one makes a new plan for the rest."
             ]
         case .interrupted(_, let subscriptions):

@@ -223,7 +223,7 @@ private struct PlanReading {
             "\(path) is not a plan of this version of trueup. "
                 + (isUndo
                     ? "It is the way back of a run; this shows it: "
-                        + ShellCommand.text(["trueup", "undo", folder])
+                        + ["trueup", "undo", folder].shellCommand
                     : "Name the plan.json of a report folder."))
     }
 }

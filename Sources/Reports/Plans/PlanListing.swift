@@ -214,7 +214,7 @@ package struct PlanExcerpt: Hashable, Sendable {
         }
         let more = changes - lines.count
         if more > 0 {
-            let command = ShellCommand.text(["trueup", "show", "plan", runID])
+            let command = ["trueup", "show", "plan", runID].shellCommand
             block += "\(more.grouped) more: `\(command)`".wrapped(
                 to: palette.columns, firstMargin: "  ", margin: "  ")
         }

@@ -135,7 +135,7 @@ extension Headline {
 
     /// A later run begins again, with what is pending.
     private var resumption: String {
-        "a run of the job within \(PassLifetime.usualHours) hours resumes here"
+        "a run of the job within \(OpenPass.usualHours) hours resumes here"
     }
 
     /// A canary stops a run after its first corrections; the other guards stop it before any.

@@ -90,7 +90,7 @@ extension ExitStatus {
             "plan.json names the rows that were not changed (fate \"stale\"). \"trueup check\" makes a "
                 + "new plan."
         case .hungUp, .interrupted, .terminated:
-            "Run the job again within \(PassLifetime.usualHours) hours: it resumes its checkpoint. A later run begins "
+            "Run the job again within \(OpenPass.usualHours) hours: it resumes its checkpoint. A later run begins "
                 + "again, with the checks that are pending."
         case .denied:
             "Check key_id, issuer_id, the key file and the clock. The rows of that app count as not "

@@ -59,7 +59,7 @@ struct ReceiptClaim {
 
     static func base64Decoded(_ text: String) -> [UInt8]? {
         let ends = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
-        return LenientBase64.decode(text.utf8.filter { !ends.contains($0) })
+        return [UInt8](lenientBase64: text.utf8.filter { !ends.contains($0) })
     }
 }
 

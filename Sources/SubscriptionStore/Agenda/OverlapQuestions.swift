@@ -32,7 +32,7 @@ struct OverlapQuestions: Sendable {
                 """, arguments)
         for row in pairs {
             let (mine, other) = (SubscriptionKey(row, at: 0), SubscriptionKey(row, at: 3))
-            let isLater = OverlapCause.isEarlier(
+            let isLater = PaidNeighbour.isEarlier(
                 other.originalTransactionID, than: mine.originalTransactionID)
             let (later, earlier) = isLater ? (mine, other) : (other, mine)
             guard let ends = row.time(at: isLater ? 7 : 6),
@@ -57,7 +57,7 @@ struct OverlapQuestions: Sendable {
             """,
             [
                 run.passID, SubscriptionField.originalTransactionID.rawValue,
-                OverlapCause.twoAccounts,
+                Finding.causeTwoAccounts,
             ])
         for row in rows {
             let later = SubscriptionKey(row, at: 0)

@@ -105,7 +105,7 @@ struct HeldBackCauses: Sendable {
 
     /// The cause, from a correction's `continued_by`; `nil` when it waits for no subscription.
     static func reason(_ continuedBy: String) -> String? {
-        TextList.decode(continuedBy).first.map(VetoCause.heldBack(until:))
+        TextList.decode(continuedBy).first.map(Finding.causeHeldBack(until:))
     }
 }
 

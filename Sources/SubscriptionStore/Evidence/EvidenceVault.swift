@@ -165,7 +165,7 @@ struct CompactPayload {
         /// `nil` where there are not three parts, or the payload is not base64url.
         init?(_ jws: Data) {
             guard let segments = JWSSegments([UInt8](jws)),
-                let payload = LenientBase64.decode(segments.payload)
+                let payload = [UInt8](lenientBase64: segments.payload)
             else { return nil }
             self.segments = segments
             self.payload = Data(payload)
@@ -191,7 +191,7 @@ struct CompactPayload {
     /// Takes the parts of a text that has been decoded; `nil` when rebuilding would not give the
     /// very same bytes.
     init?(_ jws: Data, _ decoded: Decoded) {
-        guard let signature = LenientBase64.decode(decoded.segments.signature),
+        guard let signature = [UInt8](lenientBase64: decoded.segments.signature),
             signature.count == Self.signatureBytes
         else { return nil }
         header = Data(decoded.segments.header)

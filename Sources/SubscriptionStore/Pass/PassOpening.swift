@@ -32,7 +32,7 @@ struct PassOpening {
             // Of another job's only by a run that adopts what they found as well.
             arguments: [
                 run.job, adopted, run.mode.rawValue, TextList.encode(run.filters),
-                run.started.unixMilliseconds, PassLifetime.longestMilliseconds, run.judgesRows,
+                run.started.unixMilliseconds, OpenPass.longestMilliseconds, run.judgesRows,
             ])
         let resumedFrom = try adopted.flatMap { passID in
             try db.text(

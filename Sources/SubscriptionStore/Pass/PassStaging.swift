@@ -275,8 +275,8 @@ extension RowFigures? {
     fileprivate var arguments: StatementArguments {
         [
             map { ControlSums.group(ofStatus: $0.ourStatus) },
-            (self?.stated).map { ControlSums.group(ofStatus: Int64($0.status)) },
-            self?.stated?.price, self?.stated?.currency,
+            (self?.statedStatus).map { ControlSums.group(ofStatus: Int64($0)) },
+            self?.price, self?.currency,
         ]
     }
 }

@@ -215,7 +215,7 @@ struct AliasRows {
                 AND NOT EXISTS (SELECT 1 FROM trueup_pass_corrections AS c
                     WHERE c.correction_id = trueup_pass_findings.correction_id
                         AND c.superseded_by IS NULL)
-            """, [VetoCause.aliasRow, run.passID] + original.arguments)
+            """, [Finding.causeAliasRow, run.passID] + original.arguments)
     }
 
     /// Whether there are any, which in most databases there are not.

@@ -85,7 +85,7 @@ package struct ValuesDigest: Hashable, Sendable {
     package init(bits: UInt64) { self.bits = bits }
 
     /// The digest of an id alone; `nil` for no id, or an empty one.
-    init?(ofID id: String?) {
+    package init?(ofID id: String?) {
         guard let id, !id.isEmpty else { return nil }
         add(id)
     }
@@ -141,19 +141,9 @@ package struct ValuesDigest: Hashable, Sendable {
     }
 }
 
-/// 64 bits over an `appTransactionId`, which is one for each Apple Account and app: subscriptions
+/// The digest of an `appTransactionId` alone, which is one for each Apple Account and app: subscriptions
 /// with the same are answered by one call.
 ///
 /// Two accounts with the same bits would only wait for each other: what an answer does not contain
 /// is asked for all the same.
-package struct AccountDigest: Hashable, Sendable {
-    package let bits: UInt64
-
-    package init(bits: UInt64) { self.bits = bits }
-
-    /// `nil` for no id, or an empty one.
-    package init?(appTransactionID: String?) {
-        guard let digest = ValuesDigest(ofID: appTransactionID) else { return nil }
-        bits = digest.bits
-    }
-}
+package typealias AccountDigest = ValuesDigest

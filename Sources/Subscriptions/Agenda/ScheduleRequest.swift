@@ -144,18 +144,10 @@ package struct Payer: Hashable, Sendable {
     }
 }
 
-/// 64 bits over a `customer_id`, by which rows of one customer are found.
+/// The digest of a `customer_id` alone, by which rows of one customer are found.
 ///
 /// Two customers with the same bits are told apart by the ids in their rows.
-package struct CustomerDigest: Hashable, Sendable {
-    package let bits: UInt64
-
-    /// `nil` for no id, or an empty one.
-    package init?(customerID: String?) {
-        guard let digest = ValuesDigest(ofID: customerID) else { return nil }
-        bits = digest.bits
-    }
-}
+package typealias CustomerDigest = ValuesDigest
 
 /// Another subscription that a row's customer pays for, by Apple's last statement about it.
 package struct PaidNeighbour: Hashable, Sendable {
@@ -174,12 +166,6 @@ package struct PaidNeighbour: Hashable, Sendable {
         self.group = group
         self.clock = clock
     }
-}
-
-/// How two subscriptions of one customer are told to be a pair.
-package enum OverlapCause {
-    /// The cause of a finding about two that are paid for under different Apple Accounts.
-    package static let twoAccounts = "paid for under two Apple Accounts"
 
     /// Which of two ids is the earlier one, as far as ids tell: the shorter, then the smaller.
     package static func isEarlier(_ id: String, than other: String) -> Bool {

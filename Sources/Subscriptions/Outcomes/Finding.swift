@@ -71,17 +71,21 @@ package enum FindingAction: String, Hashable, Sendable, CaseIterable {
     case none, planned, corrected, inserted, recovered, refused
 }
 
-/// The reason why a correction that a finding asks for is not written: texts for the finding's
-/// `cause`, shared by the check and the store, which may learn of it later.
-package enum VetoCause {
+/// Texts for `cause` that the check and the store share.
+///
+/// The first two say why a correction that a finding asks for is not written; the store may learn of it later.
+extension Finding {
     /// Another row represents the subscription.
-    package static let aliasRow = "a row is stored under one of its later transaction ids"
+    package static let causeAliasRow = "a row is stored under one of its later transaction ids"
 
     /// The row gives access that Apple ended, and the subscription that gives access instead is not
     /// stored yet.
-    package static func heldBack(until originalTransactionID: String) -> String {
+    package static func causeHeldBack(until originalTransactionID: String) -> String {
         "held back until \(originalTransactionID) is in the table"
     }
+
+    /// Two subscriptions of a customer are paid for under different Apple Accounts.
+    package static let causeTwoAccounts = "paid for under two Apple Accounts"
 }
 
 /// How a finding of this run relates to earlier runs.

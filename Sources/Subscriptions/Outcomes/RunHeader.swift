@@ -81,7 +81,7 @@ package struct RunHeader: Hashable, Sendable {
     package func continuesWithinMilliseconds(killed: Bool) -> Int64 {
         let beginsFromStart = coversEveryRow && (killed || !goesRound)
         return beginsFromStart || !judgesRows
-            ? PassLifetime.longestMilliseconds : PassLifetime.usualMilliseconds
+            ? OpenPass.longestMilliseconds : OpenPass.usualMilliseconds
     }
 
     /// The host of `actor`, without what it says in brackets about the run.
@@ -109,7 +109,7 @@ package struct RunHeader: Hashable, Sendable {
 }
 
 /// How long after its beginning a checkpoint may be continued.
-package enum PassLifetime {
+extension OpenPass {
     /// The usual longest time of a run; the next one begins again.
     package static let usualMilliseconds = usualHours * 60 * 60 * 1000
     package static let usualHours: Int64 = 6

@@ -378,28 +378,19 @@ extension RunCoverage {
 
 /// The part of one checked row in the control totals.
 package struct RowFigures: Hashable, Sendable {
-    /// The values that Apple states of the row.
-    package struct Stated: Hashable, Sendable {
-        package var status: Int
-        /// Milliunits of the stated period.
-        package var price: Int64?
-        package var currency: String?
-
-        package init(status: Int, price: Int64?, currency: String?) {
-            self.status = status
-            self.price = price
-            self.currency = currency
-        }
-    }
-
     /// Our status as it was checked.
     package var ourStatus: Int64?
-    /// `nil` where Apple states nothing about the id.
-    package var stated: Stated?
+    /// The status that Apple states, as all below; `nil` where Apple states nothing about the id.
+    package var statedStatus: Int?
+    /// Milliunits of the stated period.
+    package var price: Int64?
+    package var currency: String?
 
-    package init(ourStatus: Int64?, stated: Stated?) {
+    package init(ourStatus: Int64?, statedStatus: Int?, price: Int64?, currency: String?) {
         self.ourStatus = ourStatus
-        self.stated = stated
+        self.statedStatus = statedStatus
+        self.price = price
+        self.currency = currency
     }
 }
 

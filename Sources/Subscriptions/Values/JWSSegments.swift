@@ -19,33 +19,31 @@ package struct JWSSegments {
 
     /// The decoded payload of a text; `nil` where the text is not a compact JWS.
     package static func payload(of text: String) -> [UInt8]? {
-        JWSSegments(Array(text.utf8)).flatMap { LenientBase64.decode($0.payload) }
+        JWSSegments(Array(text.utf8)).flatMap { [UInt8](lenientBase64: $0.payload) }
     }
 }
 
-/// Base64 (RFC 4648) as it is found: in either alphabet, with or without padding.
-///
-/// Several texts give the same bytes. `JSONWebSignature.Base64`, for signatures, accepts one text
-/// alone.
-package enum LenientBase64 {
-    private static let invalid: UInt8 = 0xFF
-    /// The value of each byte as a digit.
-    private static let values: [UInt8] = {
-        var values = [UInt8](repeating: invalid, count: 256)
-        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-        for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
-        values[Int(UInt8(ascii: "-"))] = 62
-        values[Int(UInt8(ascii: "_"))] = 63
-        return values
-    }()
+/// The value of each byte as a digit of Base64; 0xFF for what is none.
+private let base64Values: [UInt8] = {
+    var values = [UInt8](repeating: 0xFF, count: 256)
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
+    values[Int(UInt8(ascii: "-"))] = 62
+    values[Int(UInt8(ascii: "_"))] = 63
+    return values
+}()
 
-    /// `nil` for any other character, and for a length that none has.
-    package static func decode(_ text: [UInt8]) -> [UInt8]? {
+extension [UInt8] {
+    /// Decodes Base64 (RFC 4648) as it is found: in either alphabet, with or without padding.
+    ///
+    /// Several texts give the same bytes. `JSONWebSignature.Base64`, for signatures, accepts one text
+    /// alone. `nil` for any other character, and for a length that none has.
+    package init?(lenientBase64 text: [UInt8]) {
         var end = text.count
         while end > 0, text.count - end < 2, text[end - 1] == UInt8(ascii: "=") { end -= 1 }
         guard end % 4 != 1 else { return nil }
         let digits = text.span
-        let values = values.span
+        let values = base64Values.span
         var seen: UInt8 = 0
         let decoded = [UInt8](capacity: end * 3 / 4) { output in
             var previous: UInt8 = 0
@@ -58,6 +56,7 @@ package enum LenientBase64 {
             }
         }
         // A value has six bits; only the mark of an invalid character sets the others.
-        return seen < 64 ? decoded : nil
+        guard seen < 64 else { return nil }
+        self = decoded
     }
 }

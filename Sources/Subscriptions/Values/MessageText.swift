@@ -11,46 +11,38 @@ package enum DocumentationPage {
     private static func place(_ name: String) -> String { "/usr/share/doc/trueup/docs/" + name }
 }
 
-/// A command as a person pastes it into a shell.
-package enum ShellCommand {
-    private static let plain = Set("-_./:=@%+,".unicodeScalars)
-
-    /// The words of a command, each quoted where a POSIX shell would read it as something else.
+extension [String] {
+    /// The words of a command as a person pastes it into a shell: one line.
     ///
-    /// - Parameter words: The program and its arguments.
-    /// - Returns: One line.
-    package static func text(_ words: [String]) -> String {
-        words.map(quoted).joined(separator: " ")
-    }
-
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.unicodeScalars.allSatisfy { scalar in
-            ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
-                || ("0"..."9").contains(scalar) || plain.contains(scalar)
-        }
-        if isPlain, !word.isEmpty { return word }
-        let escaped = word.split(separator: "'", omittingEmptySubsequences: false)
-        return "'" + escaped.joined(separator: "'\\''") + "'"
+    /// Each word is quoted where a POSIX shell would read it as something else.
+    package var shellCommand: String {
+        let plain = Set("-_./:=@%+,".unicodeScalars)
+        return map { word in
+            let isPlain = word.unicodeScalars.allSatisfy { scalar in
+                ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+                    || ("0"..."9").contains(scalar) || plain.contains(scalar)
+            }
+            if isPlain, !word.isEmpty { return word }
+            let escaped = word.split(separator: "'", omittingEmptySubsequences: false)
+            return "'" + escaped.joined(separator: "'\\''") + "'"
+        }.joined(separator: " ")
     }
 }
 
-/// Finds the known name that is closest to a misspelt one, for the suggestion in an error message.
-package enum NearestName {
-    /// Longer names are not compared, which bounds the cost.
-    private static let maximumLength = 64
-
-    /// The name nearest to `text`, or `nil` when none is near enough to be a misspelling of it.
+extension String {
+    /// The known name that is nearest to this one, for the suggestion in an error message; `nil` when none is
+    /// near enough to be a misspelling of it.
     ///
     /// Near enough is one edit for short names and a third of the length for longer ones. Case is
-    /// ignored, and `-` and `_` are equal.
-    package static func suggestion(for text: String, among names: some Sequence<String>) -> String?
-    {
-        let wanted = folded(text)
-        guard !wanted.isEmpty, wanted.count <= maximumLength else { return nil }
+    /// ignored, and `-` and `_` are equal. Longer names than 64 letters are not compared, which bounds the cost.
+    package func nearest(among names: some Sequence<String>) -> String? {
+        let longest = 64
+        let wanted = folded
+        guard !wanted.isEmpty, wanted.count <= longest else { return nil }
         var best: (name: String, distance: Int)?
         for name in names {
-            let candidate = folded(name)
-            guard candidate.count <= maximumLength else { continue }
+            let candidate = name.folded
+            guard candidate.count <= longest else { continue }
             let distance = editDistance(wanted, candidate)
             guard distance <= max(1, max(wanted.count, candidate.count) / 3),
                 distance < best?.distance ?? .max
@@ -60,28 +52,28 @@ package enum NearestName {
         return best?.name
     }
 
-    private static func folded(_ text: String) -> [Character] {
-        text.lowercased().map { $0 == "-" || $0 == " " ? "_" : $0 }
+    private var folded: [Character] {
+        lowercased().map { $0 == "-" || $0 == " " ? "_" : $0 }
     }
+}
 
-    /// How many letters must be inserted, dropped, replaced or swapped with their neighbour.
-    private static func editDistance(_ left: [Character], _ right: [Character]) -> Int {
-        var beforePrevious: [Int] = []
-        var previous = Array(0...right.count)
-        for (row, letter) in left.enumerated() {
-            var current = [row + 1]
-            for (column, other) in right.enumerated() {
-                var cost = min(
-                    previous[column + 1] + 1, current[column] + 1,
-                    previous[column] + (letter == other ? 0 : 1))
-                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
-                    cost = min(cost, beforePrevious[column - 1] + 1)
-                }
-                current.append(cost)
+/// How many letters must be inserted, dropped, replaced or swapped with their neighbour.
+private func editDistance(_ left: [Character], _ right: [Character]) -> Int {
+    var beforePrevious: [Int] = []
+    var previous = Array(0...right.count)
+    for (row, letter) in left.enumerated() {
+        var current = [row + 1]
+        for (column, other) in right.enumerated() {
+            var cost = min(
+                previous[column + 1] + 1, current[column] + 1,
+                previous[column] + (letter == other ? 0 : 1))
+            if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                cost = min(cost, beforePrevious[column - 1] + 1)
             }
-            beforePrevious = previous
-            previous = current
+            current.append(cost)
         }
-        return previous[right.count]
+        beforePrevious = previous
+        previous = current
     }
+    return previous[right.count]
 }

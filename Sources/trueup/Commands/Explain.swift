@@ -71,7 +71,7 @@ extension SubscriptionExplanation {
             [
                 ["last check", checkText], ["pending check", pendingText],
                 absence.map { ["not found", text($0)] },
-                nextQuestion(at: now).map { ["next check", $0.sentence] },
+                nextQuestionInWords(at: now).map { ["next check", $0] },
             ].compactMap(\.self))
         lines += ["", "Findings" + (findings.isEmpty ? ": none" : "")]
         lines += findingLines
@@ -276,15 +276,16 @@ extension SubscriptionExplanation {
     }
 }
 
-extension NextQuestion {
-    /// In a sentence, for people.
-    var sentence: String {
-        guard let reason else {
+extension SubscriptionExplanation {
+    /// The next question in a sentence, for people.
+    fileprivate func nextQuestionInWords(at now: Timestamp) -> String? {
+        guard let next = nextQuestion(at: now) else { return nil }
+        guard let reason = next.reason else {
             return
                 "none is due: only a new notification, a write to the row, the sample or the sweep "
                 + "leads to one"
         }
-        guard let from else {
+        guard let from = next.from else {
             return "by the next run with the step walk, because of \"\(reason.rawValue)\""
         }
         return

@@ -397,7 +397,7 @@ extension ColumnMapping {
                 continue
             }
             guard known.contains(target) else {
-                let nearest = NearestName.suggestion(for: target, among: known)
+                let nearest = target.nearest(among: known)
                 throw ValidationError(
                     "--map \(argument): trueup has no column \(target); "
                         + (nearest.map { "did you mean \($0)?" }

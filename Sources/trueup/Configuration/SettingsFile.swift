@@ -340,7 +340,7 @@ struct SettingsValue {
 
     func unknown(_ text: String, among names: [String]) -> ConfigurationError {
         let suggestion =
-            NearestName.suggestion(for: text, among: names).map { "did you mean \"\($0)\"?" }
+            text.nearest(among: names).map { "did you mean \"\($0)\"?" }
         return error(
             "must be one of \(names.joined(separator: ", ")), not \"\(text)\"",
             suggestion: suggestion)
@@ -480,7 +480,7 @@ struct SettingsMapping {
     private func fullPath(of key: String) -> String { path.isEmpty ? key : path + "." + key }
 
     static func suggestion(for text: String, among known: [String]) -> String {
-        if let nearest = NearestName.suggestion(for: text, among: known) {
+        if let nearest = text.nearest(among: known) {
             return "did you mean \"\(nearest)\"?"
         }
         return "known here: " + known.joined(separator: ", ")

@@ -68,7 +68,7 @@ package enum CommandRunner {
             [$0._commandName] + $0.configuration.aliases
         }
         guard !verbs.contains(name) else { return nil }
-        let suggestion = NearestName.suggestion(for: name, among: verbs)
+        let suggestion = name.nearest(among: verbs)
             .map { "did you mean \"\($0)\"? " }
         return
             "There is no command \"\(name)\"; \(suggestion ?? "")\"trueup --help\" lists them."

@@ -58,7 +58,7 @@ package struct RunOptions: ParsableArguments {
                 guard let kind = FindingKind(rawValue: name) else {
                     let all = FindingKind.allCases.map(\.rawValue)
                     let hint =
-                        NearestName.suggestion(for: name, among: all)
+                        name.nearest(among: all)
                         .map { "; did you mean \"\($0)\"?" } ?? ""
                     throw ValidationError("--only: no finding has the kind \"\(name)\"\(hint)")
                 }
@@ -228,7 +228,7 @@ package struct GuardOptions: ParsableArguments {
         let known = GuardName.liftable.map(\.rawValue)
         if let name = GuardName(rawValue: text), GuardName.liftable.contains(name) { return name }
         let hint =
-            NearestName.suggestion(for: text, among: known).map { "did you mean \"\($0)\"?" }
+            text.nearest(among: known).map { "did you mean \"\($0)\"?" }
             ?? "known: " + known.joined(separator: ", ")
         throw ValidationError("--lift-guard: there is no guard \"\(text)\"; \(hint)")
     }
@@ -320,7 +320,7 @@ package struct AppOption: ExpressibleByArgument, Hashable, Sendable {
     func unknown(among configured: [AppSettings]) -> CommandFailure {
         let names = configured.map(\.identity.name)
         let hint =
-            NearestName.suggestion(for: text, among: names + configured.map(\.identity.bundleID))
+            text.nearest(among: names + configured.map(\.identity.bundleID))
             .map { "; did you mean \"\($0)\"?" }
             ?? "; configured are \(names.joined(separator: ", "))"
         return CommandFailure(.usage, "--app: no app \"\(text)\" is configured\(hint)")

@@ -319,7 +319,7 @@ extension CommonOptions {
     /// - Parameter words: Without the program's name.
     /// - Returns: One line, quoted for a shell.
     func command(_ words: String...) -> String {
-        ShellCommand.text(["trueup"] + words + settingsWords)
+        (["trueup"] + words + settingsWords).shellCommand
     }
 
     /// The arguments that name the same settings in another command; none where they are found

@@ -17,7 +17,7 @@ import Testing
             signedDate: Timestamp(unixMilliseconds: 2000),
             clock: Timestamp(unixMilliseconds: clock), isLasting: true,
             values: ValuesDigest(of: row), account: account.map(AccountDigest.init(bits:)))
-        result.payer = CustomerDigest(customerID: row.customerID).map {
+        result.payer = CustomerDigest(ofID: row.customerID).map {
             Payer(customer: $0, paidGroup: group)
         }
         return result
@@ -30,7 +30,7 @@ import Testing
         var finding = Finding(kind: .overlappingSubscriptions, severity: .medium, row: row)
         finding.field = SubscriptionField.originalTransactionID.rawValue
         finding.appleValue = .text(earlier)
-        finding.cause = OverlapCause.twoAccounts
+        finding.cause = Finding.causeTwoAccounts
         result.findings = [finding]
         return result
     }

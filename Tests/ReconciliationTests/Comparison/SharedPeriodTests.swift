@@ -193,7 +193,7 @@ import Testing
                 [period.statement(showing: 0, status: .active)])
             item.history = .complete(period.transactions)
             let outcome = try outcome(item)
-            #expect(outcome.figures?.stated?.price == 20_000 + Int64(ours))
+            #expect(outcome.figures?.price == 20_000 + Int64(ours))
         }
     }
 

@@ -16,9 +16,9 @@ import Testing
         let stated = Sample.stated(Sample.id, .billingGracePeriod)
         let figures = try outcome(Sample.row { $0.status = 2 }, beside: stated).figures
         #expect(figures?.ourStatus == 2)
-        #expect(figures?.stated?.status == 4)
-        #expect(figures?.stated?.price == stated.transaction.price)
-        #expect(figures?.stated?.currency == stated.transaction.currency)
+        #expect(figures?.statedStatus == 4)
+        #expect(figures?.price == stated.transaction.price)
+        #expect(figures?.currency == stated.transaction.currency)
     }
 
     @Test func `fills a row that is not known yet completely and without findings`() throws {

@@ -87,7 +87,7 @@ import Testing
         #expect(finding.field == "original_transaction_id")
         #expect(finding.localValue == .text(Sample.id))
         #expect(finding.appleValue == .text("2000000000000099"))
-        #expect(finding.cause == OverlapCause.twoAccounts)
+        #expect(finding.cause == Finding.causeTwoAccounts)
         #expect(outcome.corrections.isEmpty)
         #expect(outcome.hasAllEvidence)
     }
@@ -115,7 +115,7 @@ import Testing
     @Test func `notes what is paid for, and by which customer`() throws {
         func group(_ stated: StatedSubscription) throws -> String? {
             let judged = try outcome(Sample.row(of: stated), beside: stated)
-            #expect(judged.payer?.customer == CustomerDigest(customerID: "customer 1"))
+            #expect(judged.payer?.customer == CustomerDigest(ofID: "customer 1"))
             return judged.payer?.paidGroup
         }
         #expect(try group(Sample.stated()) == "group")

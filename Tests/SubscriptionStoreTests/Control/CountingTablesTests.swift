@@ -39,10 +39,8 @@ import Testing
     ) -> RowOutcome {
         var outcome = outcome
         outcome.figures = RowFigures(
-            ourStatus: ours,
-            stated: apple.map {
-                .init(status: $0, price: price, currency: price.map { _ in "EUR" })
-            })
+            ourStatus: ours, statedStatus: apple, price: price,
+            currency: price.map { _ in "EUR" })
         return outcome
     }
 

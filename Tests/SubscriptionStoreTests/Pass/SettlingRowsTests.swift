@@ -177,7 +177,7 @@ import Testing
             try record.findings().first { $0.finding.key == key(id) },
             sourceLocation: sourceLocation)
         #expect(found.finding.action == .refused, sourceLocation: sourceLocation)
-        #expect(found.finding.cause == VetoCause.aliasRow, sourceLocation: sourceLocation)
+        #expect(found.finding.cause == Finding.causeAliasRow, sourceLocation: sourceLocation)
     }
 
     @Test func `a stand-in takes back what was planned for the true original before it`()

@@ -10,10 +10,10 @@ import Testing
     }
 
     @Test func `counts rows without a customer by the Apple Account that is known`() {
-        let account = AccountDigest(appTransactionID: "704346128300000001")
+        let account = AccountDigest(ofID: "704346128300000001")
         var count = CustomerCount()
         for customer in [nil, "", "a", "a"] { count.add(customer, account: account) }
-        count.add(nil, account: AccountDigest(appTransactionID: ""))
+        count.add(nil, account: AccountDigest(ofID: ""))
         #expect(count.count == 3)
     }
 

@@ -25,7 +25,7 @@ import Testing
         let padded = Data(bytes).base64EncodedString()
         let url = Data(bytes)
             .base64EncodedString(options: [.base64URLAlphabet, .omitPaddingCharacter])
-        #expect(LenientBase64.decode(Array(padded.utf8)) == bytes)
-        #expect(LenientBase64.decode(Array(url.utf8)) == bytes)
+        #expect([UInt8](lenientBase64: Array(padded.utf8)) == bytes)
+        #expect([UInt8](lenientBase64: Array(url.utf8)) == bytes)
     }
 }

@@ -8,6 +8,6 @@ import Testing
         (["/etc/trueup.yaml", "x=1"], "/etc/trueup.yaml x=1"), (["é"], "'é'"), (["~"], "'~'"),
     ])
     func `is quoted where a shell would read something else`(words: [String], text: String) {
-        #expect(ShellCommand.text(words) == text)
+        #expect(words.shellCommand == text)
     }
 }

@@ -25,7 +25,7 @@ extension AllRules {
                 return others
             }
             let pair = difference(
-                first, beside: elsewhere, in: reading, cause: OverlapCause.twoAccounts)
+                first, beside: elsewhere, in: reading, cause: Finding.causeTwoAccounts)
             return [pair] + others
         }
     }
@@ -35,8 +35,8 @@ extension AllRules {
         before stated: StatedSubscription, in reading: CustomerReading
     ) -> String? {
         reading.neighbours(of: stated).map(\.originalTransactionID)
-            .filter { OverlapCause.isEarlier($0, than: stated.originalTransactionID) }
-            .min { OverlapCause.isEarlier($0, than: $1) }
+            .filter { PaidNeighbour.isEarlier($0, than: stated.originalTransactionID) }
+            .min { PaidNeighbour.isEarlier($0, than: $1) }
     }
 
     private static func difference(

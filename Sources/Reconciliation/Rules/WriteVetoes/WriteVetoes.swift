@@ -40,7 +40,7 @@ extension CustomerReading {
     /// Apple's complete history of the customer says it. While that cannot be read, the insert waits.
     private func aliasRowVeto(_ stated: StatedSubscription) -> String? {
         if context.item.aliasRows[stated.originalTransactionID]?.isEmpty == false {
-            return VetoCause.aliasRow
+            return Finding.causeAliasRow
         }
         switch context.item.history {
         case .complete, nil: return nil
