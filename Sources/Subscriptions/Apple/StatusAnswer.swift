@@ -144,7 +144,11 @@ package struct SignedStatusFields: Hashable, Sendable {
     }
 
     private var values: String {
-        let named: [(String, String?)] = [
+        named.map { "\($0.field) \($0.value ?? "none")" }.joined(separator: ", ")
+    }
+
+    private var named: [(field: String, value: String?)] {
+        [
             ("signedDate", signedDate.rfc3339),
             ("expiresDate", expiresDate?.rfc3339),
             ("renewalDate", renewalDate?.rfc3339),
@@ -154,21 +158,14 @@ package struct SignedStatusFields: Hashable, Sendable {
             ("isInBillingRetryPeriod", isInBillingRetryPeriod.map { String($0) }),
             ("gracePeriodExpiresDate", gracePeriodExpiresDate?.rfc3339),
         ]
-        return named.map { "\($0.0) \($0.1 ?? "none")" }.joined(separator: ", ")
     }
 
     /// The fields by Apple's names.
     package var fieldsJSON: CanonicalJSON {
-        .object([
-            "signedDate": .time(signedDate),
-            "expiresDate": .time(expiresDate),
-            "renewalDate": .time(renewalDate),
-            "revocationDate": .time(revocationDate),
-            "revocationType": .text(revocationType),
-            "isUpgraded": .boolean(isUpgraded),
-            "isInBillingRetryPeriod": isInBillingRetryPeriod.map { .boolean($0) } ?? .null,
-            "gracePeriodExpiresDate": .time(gracePeriodExpiresDate),
-        ])
+        var fields = Dictionary(named.map { ($0.field, CanonicalJSON.text($0.value)) }) { $1 }
+        fields["isUpgraded"] = .boolean(isUpgraded)
+        fields["isInBillingRetryPeriod"] = isInBillingRetryPeriod.map { .boolean($0) } ?? .null
+        return .object(fields)
     }
 }
 

@@ -139,7 +139,10 @@ package struct EntitlementStatements: Hashable, Sendable {
     ) -> MappedStatement {
         var list = ArgumentList(dialect: dialect)
         var terms = Self.key.map { "\($0) IS NOT NULL" }
-        if let last { terms.append(isBehind(last, &list)) }
+        if let last {
+            let texts = last.texts
+            terms.append(list.isBehind(Self.key) { $1.mark(.text(texts[$0])) })
+        }
         if let apps {
             let any = apps.map { app in
                 "(bundle_id = \(list.mark(.text(app.bundleID))) AND environment = "
@@ -152,19 +155,6 @@ package struct EntitlementStatements: Hashable, Sendable {
         return MappedStatement(
             sql: "SELECT \(selection) FROM \(table) WHERE \(terms.joined(separator: " AND ")) "
                 + "ORDER BY \(order) LIMIT \(most)", arguments: list.arguments)
-    }
-
-    /// The term that names the rows behind a key; MySQL does not use an index to compare tuples.
-    private func isBehind(_ last: StoredEntitlement.Key, _ list: inout ArgumentList) -> String {
-        guard dialect == .mysql else { return "\(Self.keyTuple) > \(marks(of: last, &list))" }
-        let parts = Array(zip(Self.key, last.texts))
-        let alternatives = parts.indices.map { end in
-            let terms = parts[...end].enumerated().map { index, part in
-                "\(part.0) \(index == end ? ">" : "=") \(list.mark(.text(part.1)))"
-            }
-            return "(" + terms.joined(separator: " AND ") + ")"
-        }
-        return "(" + alternatives.joined(separator: " OR ") + ")"
     }
 
     /// The rows of these keys, of which there is at least one.

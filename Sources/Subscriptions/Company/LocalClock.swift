@@ -97,7 +97,7 @@ extension LocalClock {
     ///   - name: For example `Europe/Berlin`.
     ///   - bytes: The file of that zone.
     package init?(zone name: String, tzif bytes: [UInt8]) {
-        var reader = TZifReader(bytes: bytes)
+        var reader = ByteReader(bytes)
         // The first block has times of 32 bits, for programs of long ago.
         guard let old = reader.header(), old.version >= UInt8(ascii: "2"),
             reader.skip(old.length(ofTime: 4)), let block = reader.header(), block.leaps == 0,
@@ -136,13 +136,37 @@ extension LocalClock {
     }
 }
 
-/// Reads the pieces of such a file, front to back.
-private struct TZifReader {
+/// Reads bytes, front to back.
+private struct ByteReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
+    var isAtEnd: Bool { position == bytes.count }
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    mutating func byte() -> UInt8? {
+        guard let next else { return nil }
+        position &+= 1
+        return next
+    }
+
+    mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: scalar) else { return false }
+        position &+= 1
+        return true
+    }
+
+    mutating func skip(_ count: Int) -> Bool {
+        guard count >= 0, count <= bytes.count &- position else { return false }
+        position &+= count
+        return true
+    }
+}
+
+/// The pieces of the file of a zone.
+extension ByteReader {
     /// How much of what a block holds.
     struct Header {
         var version: UInt8
@@ -152,18 +176,6 @@ private struct TZifReader {
             times &* (size &+ 1) &+ types &* 6 &+ characters &+ leaps &* (size &+ 4) &+ standards
                 &+ universals
         }
-    }
-
-    mutating func byte() -> UInt8? {
-        guard position < bytes.count else { return nil }
-        defer { position &+= 1 }
-        return bytes[position]
-    }
-
-    mutating func skip(_ count: Int) -> Bool {
-        guard count >= 0, count <= bytes.count &- position else { return false }
-        position &+= count
-        return true
     }
 
     /// Of so many bytes, the sign in the first, the greatest first.
@@ -192,12 +204,11 @@ private struct TZifReader {
 
     /// The rule after the last change, between two line feeds at the end.
     mutating func footer() -> String? {
-        let lineFeed = UInt8(ascii: "\n")
-        guard byte() == lineFeed else { return nil }
-        let start = position
+        guard skip("\n") else { return nil }
+        var line: [UInt8] = []
         while let byte = byte() {
-            guard byte == lineFeed else { continue }
-            return String(decoding: bytes[start..<position &- 1], as: UTF8.self)
+            guard byte != UInt8(ascii: "\n") else { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
         }
         return nil
     }
@@ -227,7 +238,7 @@ struct YearlyRule: Sendable {
 
     /// - Parameter text: For example `CET-1CEST,M3.5.0,M10.5.0/3`.
     init?(posix text: String) {
-        var reader = PosixReader(text)
+        var reader = ByteReader(text.utf8)
         guard reader.name(), let west = reader.time(hoursUpTo: 24) else { return nil }
         standard = 0 &- west
         summer = 0 &- west
@@ -263,7 +274,7 @@ struct YearlyRule: Sendable {
     static let secondsPerDay: Int64 = 86_400
 
     /// `,Mm.w.d[/time]`.
-    private static func day(_ reader: inout PosixReader) -> Day? {
+    private static func day(_ reader: inout ByteReader) -> Day? {
         guard reader.skip(","), reader.skip("M"), let month = reader.number(upTo: 12), month >= 1,
             reader.skip("."), let week = reader.number(upTo: 5), week >= 1, reader.skip("."),
             let weekday = reader.number(upTo: 6)
@@ -290,24 +301,10 @@ extension YearlyRule.Day {
     }
 }
 
-/// Reads the pieces of such a text, front to back.
-private struct PosixReader {
-    private let bytes: [UInt8]
-    private var position = 0
-
-    init(_ text: String) { bytes = Array(text.utf8) }
-
-    var isAtEnd: Bool { position == bytes.count }
-    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
-
-    mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
-        guard next == UInt8(ascii: scalar) else { return false }
-        position &+= 1
-        return true
-    }
-
+/// The pieces of such a text.
+extension ByteReader {
     /// Letters, or anything between angle brackets.
-    mutating func name() -> Bool {
+    fileprivate mutating func name() -> Bool {
         if skip("<") {
             while let byte = next, byte != UInt8(ascii: ">") { position &+= 1 }
             return skip(">")
@@ -321,7 +318,7 @@ private struct PosixReader {
         return position &- start >= 3
     }
 
-    mutating func number(upTo limit: Int64) -> Int64? {
+    fileprivate mutating func number(upTo limit: Int64) -> Int64? {
         var value: Int64?
         while let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") {
             let grown = (value ?? 0) &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
@@ -333,7 +330,7 @@ private struct PosixReader {
     }
 
     /// `[+-]hh[:mm[:ss]]` in seconds.
-    mutating func time(hoursUpTo limit: Int64) -> Int64? {
+    fileprivate mutating func time(hoursUpTo limit: Int64) -> Int64? {
         let isNegative = skip("-")
         if !isNegative { _ = skip("+") }
         guard let hours = number(upTo: limit) else { return nil }

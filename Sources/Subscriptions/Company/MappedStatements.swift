@@ -43,7 +43,10 @@ package struct MappedStatements: Hashable, Sendable {
         let key = mapping.keyColumns
         var terms = key.map { "\(column($0.column)) IS NOT NULL" }
         if let cursor, cursor.count == key.count {
-            terms.append(isBehind(zip(key, cursor).map { ($0, $1) }, &list))
+            terms.append(
+                list.isBehind(key.map { column($0.column) }) { index, list in
+                    keyMark(cursor[index], form: key[index].form, &list)
+                })
         }
         terms += apps.map { isOf($0, &list) } ?? []
         terms += isLatest
@@ -60,26 +63,6 @@ package struct MappedStatements: Hashable, Sendable {
             sql: "SELECT \(selected) FROM \(table) AS t WHERE "
                 + terms.joined(separator: " AND ") + rest,
             arguments: list.arguments)
-    }
-
-    /// The term that names the rows behind a key, in the order of the database.
-    ///
-    /// MySQL does not use an index to compare tuples.
-    private func isBehind(
-        _ key: [(part: KeyColumn, text: String)], _ list: inout ArgumentList
-    ) -> String {
-        guard dialect == .mysql else {
-            let marks = key.map { list.mark(keyLiteral($0.text, form: $0.part.form)) }
-            return tuple(key.map { column($0.part.column) }) + " > " + tuple(marks)
-        }
-        let alternatives = key.indices.map { last in
-            let terms = key[...last].enumerated().map { index, part in
-                "\(column(part.part.column)) \(index == last ? ">" : "=") "
-                    + keyMark(part.text, form: part.part.form, &list)
-            }
-            return "(" + terms.joined(separator: " AND ") + ")"
-        }
-        return "(" + alternatives.joined(separator: " OR ") + ")"
     }
 
     package typealias KeyColumn = (field: MappedField, column: String, form: ColumnForm)
@@ -347,10 +330,6 @@ package struct MappedStatements: Hashable, Sendable {
         text.lowercased().filter { $0.isLetter || $0.isNumber }
             .replacing("w", with: "v").replacing("y", with: "i")
     }
-
-    private func tuple(_ parts: [String]) -> String {
-        parts.count == 1 ? parts[0] : "(" + parts.joined(separator: ", ") + ")"
-    }
 }
 
 /// Values to bind, with the marks that stand for them.
@@ -365,6 +344,34 @@ struct ArgumentList {
         arguments.append(value)
         guard dialect != .mysql else { return "?" }
         return (dialect == .sqlite ? "?" : "$") + String(arguments.count)
+    }
+
+    /// The term that names the rows behind a key, in the order of the database.
+    ///
+    /// MySQL does not use an index to compare tuples.
+    ///
+    /// - Parameters:
+    ///   - columns: The columns of the key, as terms.
+    ///   - mark: Marks the value of one of them, by its place.
+    /// - Returns: A condition.
+    mutating func isBehind(
+        _ columns: [String], mark: (Int, inout ArgumentList) -> String
+    ) -> String {
+        guard dialect == .mysql else {
+            let marks = columns.indices.map { mark($0, &self) }
+            return Self.tuple(columns) + " > " + Self.tuple(marks)
+        }
+        let alternatives = columns.indices.map { last in
+            let terms = columns[...last].enumerated().map { index, column in
+                "\(column) \(index == last ? ">" : "=") " + mark(index, &self)
+            }
+            return "(" + terms.joined(separator: " AND ") + ")"
+        }
+        return "(" + alternatives.joined(separator: " OR ") + ")"
+    }
+
+    private static func tuple(_ parts: [String]) -> String {
+        parts.count == 1 ? parts[0] : "(" + parts.joined(separator: ", ") + ")"
     }
 }
 

@@ -119,7 +119,7 @@ import Testing
         #expect(row.unreadable.isEmpty)
         let read = try #require(statements.row(row.key))
         #expect(read.arguments.contains(.text("test")))
-        #expect(statements.cursor(of: texts).key == ["b", "test", "42"])
+        #expect(statements.cursor(of: texts) == ["b", "test", "42"])
         var strange = texts
         strange[1] = "Sandbox"
         let other = mapping.row(of: strange)
