@@ -36,10 +36,12 @@ struct Night {
             let row = try await store.rows(holding: [id]).first
             marks[key(id)] = HistoryMark(revision: revision, periods: row?.periodsDigest)
         }
-        try await store.stage(
-            StagedBatch(
-                outcomes: outcomes, asksAgain: asksAgain.map { key($0) }, historyMarks: marks,
-                walkedThrough: through.map { key($0) }, replaces: replaces), in: pass, run: run)
+        var batch = StagedBatch(outcomes: outcomes)
+        batch.asksAgain = asksAgain.map { key($0) }
+        batch.historyMarks = marks
+        batch.walkedThrough = through.map { key($0) }
+        batch.replaces = replaces
+        try await store.stage(batch, in: pass, run: run)
     }
 
     @discardableResult

@@ -22,7 +22,7 @@ struct ControlCount {
         return CountedTables(
             ledgerEntry: try Ledger(db: db).head().number,
             apps: apps.sorted(by: Self.precedes).map { app in
-                CountedApp(
+                CountedTables.App(
                     bundleID: app[0], environment: app[1], sums: sums[app] ?? ControlSums())
             })
     }
@@ -453,4 +453,18 @@ struct CurrencyCode: Hashable {
         let bytes = [letters >> 16, letters >> 8, letters].map { UInt8(truncatingIfNeeded: $0) }
         return String(decoding: bytes, as: UTF8.self)
     }
+}
+
+/// The company's tables when a run began.
+struct CountedTables: Codable {
+    /// The sums of one app.
+    struct App: Codable {
+        var bundleID: String
+        var environment: String
+        var sums: ControlSums
+    }
+
+    /// The newest entry of the ledger at that moment; 0 of an empty one.
+    var ledgerEntry: Int64
+    var apps: [App]
 }

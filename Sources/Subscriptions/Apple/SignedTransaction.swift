@@ -26,7 +26,7 @@ package struct SignedTransaction: Hashable, Sendable {
     package var revocationPercentage: Int64?
     /// How many units were bought; of a subscription for a group see `seats`.
     package var quantity: Int64?
-    package var isUpgraded: Bool
+    package var isUpgraded = false
     /// `PURCHASED`, `FAMILY_SHARED`, `ASSIGNED`.
     package var inAppOwnershipType: String?
     package var appAccountToken: String?
@@ -40,7 +40,7 @@ package struct SignedTransaction: Hashable, Sendable {
     /// The seats that were bought; `nil` without a subscription for a group.
     package var seats: SignedSeats?
     /// Fields and values that this version does not know.
-    package var unknowns: [UnknownValue]
+    package var unknowns: [UnknownValue] = []
 
     package init(
         evidence: SignedPayload, transactionID: String, originalTransactionID: String,
@@ -50,8 +50,6 @@ package struct SignedTransaction: Hashable, Sendable {
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID
         self.signedDate = signedDate
-        self.isUpgraded = false
-        self.unknowns = []
     }
 }
 
@@ -168,13 +166,12 @@ package struct SignedRenewal: Hashable, Sendable {
     /// The seats of the next renewal, where the subscription is for a group.
     package var renewalQuantity: Int64?
     package var signedDate: Timestamp
-    package var unknowns: [UnknownValue]
+    package var unknowns: [UnknownValue] = []
 
     package init(evidence: SignedPayload, originalTransactionID: String, signedDate: Timestamp) {
         self.evidence = evidence
         self.originalTransactionID = originalTransactionID
         self.signedDate = signedDate
-        self.unknowns = []
     }
 }
 

@@ -30,16 +30,13 @@ package struct LocalSubscription: Hashable, Sendable {
     package var revokedSeats: Int64?
     /// Raised by the database on every update, whichever program writes; 0 before the row is
     /// stored.
-    package var rowVersion: Int64
+    package var rowVersion: Int64 = 0
     /// Stored values that do not have their column's type, as printable text.
     package var unreadable: [SubscriptionField: String] = [:]
     /// Columns that hold empty text instead of null.
     package var emptyTexts: Set<SubscriptionField> = []
 
-    package init(key: SubscriptionKey) {
-        self.key = key
-        self.rowVersion = 0
-    }
+    package init(key: SubscriptionKey) { self.key = key }
 }
 
 extension LocalSubscription {

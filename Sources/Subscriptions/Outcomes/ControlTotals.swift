@@ -83,31 +83,6 @@ package struct ControlSums: Hashable, Sendable, Codable {
     }
 }
 
-/// The totals of one app's part of the company's tables when a run began.
-package struct CountedTables: Hashable, Sendable, Codable {
-    /// The newest entry of the ledger at that moment; 0 of an empty one.
-    package var ledgerEntry: Int64
-    package var apps: [CountedApp]
-
-    package init(ledgerEntry: Int64, apps: [CountedApp]) {
-        self.ledgerEntry = ledgerEntry
-        self.apps = apps
-    }
-}
-
-/// The sums of one app.
-package struct CountedApp: Hashable, Sendable, Codable {
-    package var bundleID: String
-    package var environment: String
-    package var sums: ControlSums
-
-    package init(bundleID: String, environment: String, sums: ControlSums) {
-        self.bundleID = bundleID
-        self.environment = environment
-        self.sums = sums
-    }
-}
-
 /// The control totals of a run, by app: how what was before and what was written come to what
 /// stands.
 ///

@@ -229,10 +229,14 @@ package enum ChangeSet: Hashable, Sendable {
     }
 
     /// The value of each column before, by name.
-    package var before: [String: FieldValue] { values(\.before) }
+    package var before: [String: FieldValue] {
+        named.reduce(into: [:]) { $0[$1.column] = $1.change.before }
+    }
 
     /// The value of each column afterwards, by name.
-    package var after: [String: FieldValue] { values(\.after) }
+    package var after: [String: FieldValue] {
+        named.reduce(into: [:]) { $0[$1.column] = $1.change.after }
+    }
 
     /// The changes that revert these.
     package var inverse: ChangeSet {
@@ -242,23 +246,6 @@ package enum ChangeSet: Hashable, Sendable {
         case .purchase(let changes): .purchase(changes.mapValues(\.inverse))
         case .ledger(let changes): .ledger(changes.mapValues(\.inverse))
         }
-    }
-
-    private func values(_ side: (FieldChange) -> FieldValue) -> [String: FieldValue] {
-        switch self {
-        case .subscription(let changes): Self.values(side, of: changes)
-        case .period(let changes), .purchase(let changes): Self.values(side, of: changes)
-        case .ledger(let changes): Self.values(side, of: changes)
-        }
-    }
-
-    private static func values<Column: NamedColumn>(
-        _ side: (FieldChange) -> FieldValue, of changes: [Column: FieldChange]
-    ) -> [String: FieldValue] {
-        var values: [String: FieldValue] = [:]
-        values.reserveCapacity(changes.count)
-        for (column, change) in changes { values[column.rawValue] = side(change) }
-        return values
     }
 }
 
@@ -291,7 +278,7 @@ package struct LedgerEntry: Hashable, Sendable {
     /// Hash of the entry before, or 64 zeros for the first.
     package var previousHash: String
     /// SHA-256 over the previous hash's text followed by `canonicalWithoutHash.rendered`.
-    package var hash: String
+    package var hash = ""
     package var runID: String
     package var kinds: [FindingKind]
     package var subscription: SubscriptionKey
@@ -328,7 +315,6 @@ package struct LedgerEntry: Hashable, Sendable {
     ) {
         self.number = number
         self.previousHash = previousHash
-        self.hash = ""
         self.runID = runID
         self.kinds = correction.kinds
         self.subscription = correction.subscription

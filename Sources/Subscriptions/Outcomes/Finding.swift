@@ -12,13 +12,13 @@ package struct Finding: Hashable, Sendable {
     package var productID: String?
     /// The column that differs, or what tells findings of one kind apart (a notificationUUID).
     package var field: String?
-    package var localValue: FieldValue
-    package var appleValue: FieldValue
+    package var localValue = FieldValue.null
+    package var appleValue = FieldValue.null
     package var localAsOf: Timestamp?
     package var appleAsOf: Timestamp?
     /// When the change that our row lacks happened at Apple; `nil` where no signed date says it.
     package var changedAt: Timestamp?
-    package var direction: Direction
+    package var direction = Direction.neutral
     /// Milliunits of `currency`.
     package var amount: Int64?
     package var currency: String?
@@ -27,17 +27,13 @@ package struct Finding: Hashable, Sendable {
     package var evidence: EvidenceDigest?
     /// The reason why Apple was asked about the subscription; `nil` where it was not asked.
     package var askedBecause: QuestionReason?
-    package var action: FindingAction
+    package var action = FindingAction.none
 
     package init(kind: FindingKind, severity: Severity, bundleID: String, environment: String) {
         self.kind = kind
         self.severity = severity
         self.bundleID = bundleID
         self.environment = environment
-        self.localValue = .null
-        self.appleValue = .null
-        self.direction = .neutral
-        self.action = .none
     }
 
     /// A finding about a row, with the row's own values filled in.

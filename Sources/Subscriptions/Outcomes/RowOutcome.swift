@@ -3,14 +3,14 @@ package struct RowOutcome: Hashable, Sendable {
     package var key: SubscriptionKey
     /// `nil` when the outcome is not about a stored row; then it does not count in the totals.
     package var verdict: Verdict?
-    package var findings: [Finding]
-    package var corrections: [PlannedCorrection]
+    package var findings: [Finding] = []
+    package var corrections: [PlannedCorrection] = []
     /// Every payload whose digest a finding or correction above names.
-    package var evidence: [SignedPayload]
+    package var evidence: [SignedPayload] = []
     /// Whether Apple knows the id, as far as this run learned it.
-    package var absence: AbsenceObservation
+    package var absence = AbsenceObservation.nothing
     /// How much of the row was examined: an earlier finding about anything beyond stays open.
-    package var examined: ExaminationDepth
+    package var examined = ExaminationDepth.nothing
     /// Whether stored periods keep empty columns that Apple's transactions could have filled.
     ///
     /// Then the history must be read from its beginning again.
@@ -35,11 +35,6 @@ package struct RowOutcome: Hashable, Sendable {
     package init(key: SubscriptionKey, verdict: Verdict?) {
         self.key = key
         self.verdict = verdict
-        self.findings = []
-        self.corrections = []
-        self.evidence = []
-        self.absence = .nothing
-        self.examined = .nothing
     }
 }
 
@@ -116,13 +111,13 @@ package enum ExclusionReason: String, Hashable, Sendable, CaseIterable {
 package struct StagedBatch: Hashable, Sendable {
     package var outcomes: [RowOutcome]
     /// Rows to ask once more at the end (5000000); they are settled as undecided until then.
-    package var asksAgain: [SubscriptionKey]
+    package var asksAgain: [SubscriptionKey] = []
     /// How far a customer's history was read, by subscription.
-    package var historyMarks: [SubscriptionKey: HistoryMark]
+    package var historyMarks: [SubscriptionKey: HistoryMark] = [:]
     /// The walk's position afterwards; `nil` when the batch is not a page of the walk.
     package var walkedThrough: SubscriptionKey?
     /// Whether outcomes take the place of earlier ones of the same rows.
-    package var replaces: Bool
+    package var replaces = false
 
     /// About how many rows of trueup's database it takes to store it.
     package var writes: Int {
@@ -131,15 +126,5 @@ package struct StagedBatch: Hashable, Sendable {
         }
     }
 
-    package init(
-        outcomes: [RowOutcome] = [], asksAgain: [SubscriptionKey] = [],
-        historyMarks: [SubscriptionKey: HistoryMark] = [:], walkedThrough: SubscriptionKey? = nil,
-        replaces: Bool = false
-    ) {
-        self.outcomes = outcomes
-        self.asksAgain = asksAgain
-        self.historyMarks = historyMarks
-        self.walkedThrough = walkedThrough
-        self.replaces = replaces
-    }
+    package init(outcomes: [RowOutcome] = []) { self.outcomes = outcomes }
 }

@@ -38,10 +38,12 @@ struct Night {
         _ outcomes: RowOutcome..., through: String? = nil, asksAgain: [String] = [],
         marks: [SubscriptionKey: HistoryMark] = [:], replaces: Bool = false
     ) async throws {
-        try await store.stage(
-            StagedBatch(
-                outcomes: outcomes, asksAgain: asksAgain.map(key), historyMarks: marks,
-                walkedThrough: through.map(key), replaces: replaces), in: pass, run: run)
+        var batch = StagedBatch(outcomes: outcomes)
+        batch.asksAgain = asksAgain.map(key)
+        batch.historyMarks = marks
+        batch.walkedThrough = through.map(key)
+        batch.replaces = replaces
+        try await store.stage(batch, in: pass, run: run)
     }
 
     @discardableResult
