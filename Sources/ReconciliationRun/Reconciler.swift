@@ -41,8 +41,9 @@ package struct Reconciler: Sendable {
         let refusals = AppRefusals(apps: appStores.map(\.app).filter(job.filters.includes))
         self.refusals = refusals
         self.appStores = Dictionary(
-            appStores.map { ($0.app, RefusableAppStore(store: $0, refusals: refusals)) },
-            uniquingKeysWith: { first, _ in first })
+            keepingFirst: appStores.map {
+                ($0.app, RefusableAppStore(store: $0, refusals: refusals))
+            })
         self.store = store
         self.clock = clock
         self.stop = stop

@@ -36,11 +36,8 @@ package func dueReason(
     apps: Set<AppIdentity>
 ) -> QuestionReason? {
     if let reason = dueReason(of: row, sweeping: ends, request) { return reason }
-    guard let environment = AppStoreEnvironment(rawValue: row.key.environment) else {
-        return .never
-    }
-    let app = AppIdentity(bundleID: row.key.bundleID, environment: environment)
-    return apps.contains(app) ? nil : .never
+    let app = AppIdentity(bundleID: row.key.bundleID, environment: row.key.environment)
+    return app.map(apps.contains) == true ? nil : .never
 }
 
 /// The next moment at which Apple's signed statement about a subscription ends by itself, so that

@@ -164,9 +164,9 @@ final class Inquirer: Sendable {
             case .incomplete, nil: []
             }
         return Dictionary(
-            readOn.map {
+            keepingFirst: readOn.map {
                 ($0.row.key, HistoryMark(revision: revision, periods: $0.periodsDigest))
-            }, uniquingKeysWith: { first, _ in first })
+            })
     }
 
     private func note(_ statuses: Lookup<StatusAnswer>, of app: AppIdentity) {

@@ -20,8 +20,8 @@ struct RowReader: Sendable {
         holding originalTransactionIDs: [String]
     ) async throws(StoreError) -> [String: SubscriptionKey] {
         Dictionary(
-            try await store.keysOfUnreadApps(holding: originalTransactionIDs)
-                .map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { first, _ in first })
+            keepingFirst: try await store.keysOfUnreadApps(holding: originalTransactionIDs)
+                .map { ($0.originalTransactionID, $0) })
     }
 
     /// Rows with what is noted about them, in the same order.
@@ -40,8 +40,7 @@ struct RowReader: Sendable {
         guard !ids.isEmpty, let stored = try await store.purchases(of: app, holding: ids) else {
             return nil
         }
-        return Dictionary(
-            stored.map { ($0.key.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(keepingFirst: stored.map { ($0.key.transactionID, $0) })
     }
 
     /// The stored one-time purchases of a customer; none without a name.
@@ -68,10 +67,9 @@ extension RowReader {
             SubscriptionKey(app: app, originalTransactionID: $0)
         }
         var found = Dictionary(
-            try await store.notes(about: keys)
+            keepingFirst: try await store.notes(about: keys)
                 .filter { !$0.value.aliasRows.isEmpty }
-                .map { ($0.key.originalTransactionID, $0.value.aliasRows) },
-            uniquingKeysWith: { first, _ in first })
+                .map { ($0.key.originalTransactionID, $0.value.aliasRows) })
         let before = missing.compactMap(\.transaction.previousOriginalTransactionID)
         guard !before.isEmpty else { return found }
         let held = try await rows(holding: before)
@@ -96,8 +94,7 @@ extension RowReader {
         }
         guard !later.isEmpty else { return [:] }
         let originals = Dictionary(
-            later.map { ($0.transactionID, $0.originalTransactionID) },
-            uniquingKeysWith: { first, _ in first })
+            keepingFirst: later.map { ($0.transactionID, $0.originalTransactionID) })
         var found: [String: [SubscriptionKey]] = [:]
         for row in try await rows(holding: Array(originals.keys)) {
             guard let original = originals[row.row.key.originalTransactionID] else { continue }

@@ -104,8 +104,7 @@ struct ApplyStep {
     /// Returns the guards that are lifted for this run: by its own arguments, or by those of a
     /// killed run whose plan was let through and is continued.
     private func lifts(of breaches: [GuardBreach]) async throws -> [GuardLift] {
-        let sentences = Dictionary(
-            breaches.map { ($0.name, $0.sentence) }, uniquingKeysWith: { first, _ in first })
+        let sentences = Dictionary(keepingFirst: breaches.map { ($0.name, $0.sentence) })
         var lifts: [GuardName: GuardLift] = [:]
         if context.pass.resumedFrom != nil {
             let earlier = try await context.store.liftsOfKilledRuns(in: context.pass)

@@ -77,8 +77,7 @@ extension RunContext {
         case nil, .unavailable: break
         case .some(let end): return ([], end)
         }
-        let outcomes = Dictionary(
-            page.batch.outcomes.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let outcomes = Dictionary(keepingFirst: page.batch.outcomes.map { ($0.key, $0) })
         let heldKeys = Set(held.map(\.row.key))
         let judgements = rows.map { row in
             let judgement = CanaryJudgement(

@@ -21,9 +21,8 @@ extension RunContext {
             guard let last = page.last else { return tally.result }
             var texts: [Int64: String] = [:]
             for item in page {
-                let app = AppStoreEnvironment(rawValue: item.finding.environment).map {
-                    AppIdentity(bundleID: item.finding.bundleID, environment: $0)
-                }
+                let app = AppIdentity(
+                    bundleID: item.finding.bundleID, environment: item.finding.environment)
                 let search = CauseSearch(
                     history: app.flatMap { histories[$0] },
                     inboxIsKept: job.recover.inboxIsKept, now: now)

@@ -144,9 +144,9 @@ extension RecoverStep {
         let newest = Self.newest(of: notifications)
         let rows = try await context.rows.rows(holding: Array(newest.keys))
         let held = Dictionary(
-            rows.filter { app.owns($0.row.key) }.map {
+            keepingFirst: rows.filter { app.owns($0.row.key) }.map {
                 ($0.row.key.originalTransactionID, $0)
-            }, uniquingKeysWith: { first, _ in first })
+            })
         let policy = context.policyOfNow
         var settled: [RowOutcome] = []
         var pending: [NewQuestion] = []

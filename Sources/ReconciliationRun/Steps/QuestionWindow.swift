@@ -279,9 +279,8 @@ extension RunContext {
     }
 
     private func app(of key: SubscriptionKey) -> AppIdentity? {
-        guard let environment = AppStoreEnvironment(rawValue: key.environment) else { return nil }
-        let app = AppIdentity(bundleID: key.bundleID, environment: environment)
-        return appStores[app] == nil ? nil : app
+        AppIdentity(bundleID: key.bundleID, environment: key.environment)
+            .flatMap { appStores[$0] == nil ? nil : $0 }
     }
 
     /// Returns the rows that failed in the run before.

@@ -58,8 +58,7 @@ struct QueueStep: QuestionSource {
             among: wanted.map(\.key), in: context.pass)
         let ids = wanted.filter { !settled.contains($0.key) }.map(\.key.originalTransactionID)
         let rows = try await context.rows.rows(holding: ids)
-        let byKey = Dictionary(
-            rows.map { ($0.row.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let byKey = Dictionary(keepingFirst: rows.map { ($0.row.key, $0) })
         let open = wanted.filter { !settled.contains($0.key) }
         guard !held else {
             return open.compactMap { line in

@@ -78,6 +78,12 @@ package struct AppIdentity: Hashable, Comparable, Sendable {
         self.environment = environment
     }
 
+    /// From texts as they are stored; `nil` where the environment is none of Apple's.
+    package init?(bundleID: String, environment: String) {
+        guard let environment = AppStoreEnvironment(rawValue: environment) else { return nil }
+        self.init(bundleID: bundleID, environment: environment)
+    }
+
     /// As `--app` takes it.
     package var name: String { "\(bundleID)/\(environment.rawValue.lowercased())" }
 
@@ -107,6 +113,13 @@ package struct AppRows: Hashable, Sendable {
     /// Whether the rows are of this app.
     package func belong(to app: AppIdentity) -> Bool {
         bundleID == app.bundleID && environment == app.environment.rawValue
+    }
+}
+
+extension Dictionary {
+    /// Makes a dictionary of pairs; where several have one key, the first counts.
+    package init(keepingFirst pairs: some Sequence<(Key, Value)>) {
+        self.init(pairs, uniquingKeysWith: { first, _ in first })
     }
 }
 
