@@ -36,32 +36,27 @@ struct Doctor: Verb {
         let checks = settings.apps.map {
             AppleChecks(app: $0, others: settings.apps, invocation: invocation)
         }
-        let local = checks.map { $0.local() }
-        diagnoses += local.flatMap(\.diagnoses)
+        let keys = checks.map { $0.local() }
+        diagnoses += keys.flatMap(\.diagnoses)
         diagnoses += [settings.sales.keyDiagnosis(invocation.environment)].compactMap(\.self)
-        diagnoses += await ReceiverChecks(settings: settings, invocation: invocation).all()
-        let storage = await StorageChecks(settings: settings, jobs: jobs, now: invocation.now())
-            .all()
+        let local = LocalChecks(settings: settings, jobs: jobs, invocation: invocation)
+        diagnoses += await local.receivers()
+        let storage = await local.storage()
         diagnoses += storage.diagnoses
         diagnoses += await CompanyChecks(
             company: settings.company, writes: jobs.contains { $0.mode == .apply }
         ).all(beside: storage.store)
         if let store = storage.store {
-            diagnoses += await RowChecks(
-                apps: settings.identities, jobs: jobs, settingsFile: settings.file,
-                areCopied: settings.company.table != nil
-            ).all(of: store)
+            diagnoses += await local.rows(of: store)
         }
         diagnoses.append(
-            TimeZoneCheck.diagnosis(
-                of: try? await storage.store?.expiryDifferences(),
-                offsets: TimeZoneCheck.offsetsOfThisMachine(at: invocation.now())))
+            .ofTimeZone(
+                try? await storage.store?.expiryDifferences(),
+                offsets: Diagnosis.offsetsOfThisMachine(at: invocation.now())))
         if let store = storage.store {
-            diagnoses += await QuotaChecks(
-                apps: settings.apps, jobs: jobs, now: invocation.now()
-            ).all(of: store)
+            diagnoses += await local.quota(of: store)
         }
-        for (check, found) in zip(checks, local) {
+        for (check, found) in zip(checks, keys) {
             guard let key = found.key, let roots = found.roots else {
                 diagnoses.append(
                     .skipped("apple", check.app.identity, "no call without a key and roots"))

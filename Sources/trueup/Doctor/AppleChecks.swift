@@ -36,8 +36,8 @@ struct AppleChecks {
             let found = try AppTrust.roots(of: app)
             roots = found
             diagnoses.append(
-                CertificateEnds.diagnosis(
-                    ofRoots: found.certificateFacts, of: identity,
+                .ofRoots(
+                    found.certificateFacts, of: identity,
                     trustsApple: app.trustedRoots.contains(.apple), now: now))
         } catch {
             diagnoses.append(.failed("roots", identity, error))
@@ -66,7 +66,7 @@ struct AppleChecks {
                 response, signed, roots: roots, storedID: storedID)
             return [
                 accepted, clockDiagnosis(result),
-                CertificateEnds.diagnosis(ofIntermediate: intermediate, of: identity, now: now),
+                .ofIntermediate(intermediate, of: identity, now: now),
             ]
         case .denied(let text):
             let (detail, fix) = await reason(ofDenial: text, result, probe)
@@ -232,14 +232,14 @@ struct AppleChecks {
 }
 
 /// When the certificates expire that verification depends on, and whether that is soon.
-package enum CertificateEnds {
-    static let warningDays: Int64 = 180
+extension Diagnosis {
+    private static let warningDays: Int64 = 180
 
     /// The days on which Apple's certificates end, where none was seen.
     ///
     /// Source: reference, chain in use.
-    static let appleRootG3 = Timestamp(unixMilliseconds: 2_187_734_400_000)
-    static let appleIntermediateG6 = Timestamp(unixMilliseconds: 2_089_497_600_000)
+    private static let appleRootG3 = Timestamp(unixMilliseconds: 2_187_734_400_000)
+    private static let appleIntermediateG6 = Timestamp(unixMilliseconds: 2_089_497_600_000)
 
     /// - Parameters:
     ///   - roots: The roots that an app's settings trust.
@@ -247,8 +247,8 @@ package enum CertificateEnds {
     ///   - trustsApple: Whether Apple's root is one of them.
     ///   - now: The present.
     /// - Returns: One line.
-    package static func diagnosis(
-        ofRoots roots: [CertificateFacts], of app: AppIdentity, trustsApple: Bool, now: Timestamp
+    package static func ofRoots(
+        _ roots: [CertificateFacts], of app: AppIdentity, trustsApple: Bool, now: Timestamp
     ) -> Diagnosis {
         var ends = roots.map {
             (name: $0.name, end: Timestamp(unixMilliseconds: $0.notAfter), isApple: false)
@@ -285,8 +285,8 @@ package enum CertificateEnds {
     }
 
     /// The intermediate in Apple's latest answer, or the one that is known to be in use.
-    package static func diagnosis(
-        ofIntermediate seen: CertificateFacts?, of app: AppIdentity, now: Timestamp
+    package static func ofIntermediate(
+        _ seen: CertificateFacts?, of app: AppIdentity, now: Timestamp
     ) -> Diagnosis {
         let end = seen.map { Timestamp(unixMilliseconds: $0.notAfter) } ?? appleIntermediateG6
         let name =

@@ -267,15 +267,10 @@ struct CompanyChecks {
 }
 
 /// Compares the stored rows with the configured apps: of other apps only a few rows are asked.
-struct RowChecks {
-    let apps: [AppIdentity]
-    let jobs: [JobSettings]
-    let settingsFile: String
-    /// Whether the rows are in a table of the company's own, which a run reads.
-    var areCopied = false
-
+extension LocalChecks {
     /// One line for each app and environment that the rows name.
-    func all(of store: SQLiteStore) async -> [Diagnosis] {
+    func rows(of store: SQLiteStore) async -> [Diagnosis] {
+        let apps = settings.identities
         let table: [AppRows]
         do {
             table = try await store.rowsByApp()
@@ -287,7 +282,7 @@ struct RowChecks {
             return [
                 .ok(
                     "rows", nil,
-                    areCopied
+                    settings.company.table != nil
                         ? "none in trueup's database yet; a run reads your table"
                         : "none yet; \"trueup import\" loads them")
             ]
@@ -301,7 +296,7 @@ struct RowChecks {
                 return .ok("rows", nil, detail)
             }
             let fix =
-                "add that app to apps in \(settingsFile), or correct its bundle_id or "
+                "add that app to apps in \(settings.file), or correct its bundle_id or "
                 + "environment there or in the rows"
             guard !judged.isEmpty else {
                 // Such a run ends also but only once Apple has accepted the key.
@@ -340,7 +335,7 @@ extension JobSettings {
 /// Apple's answer alone tells whether a row's `expires_date` is right. What shows without it is a
 /// row that is a time zone away from its own period in `transactions`, in most of such cases by the
 /// same offset; the run is protected by the guard `max_own_fault`.
-package enum TimeZoneCheck {
+extension Diagnosis {
     /// Fewer rows may differ by chance, as after an extension of some hours.
     private static let leastRows = 5
 
@@ -349,8 +344,8 @@ package enum TimeZoneCheck {
     ///   - offsets: How far this machine's clock on the wall is ahead of UTC, in milliseconds, over
     ///     the year.
     /// - Returns: A warning at most.
-    package static func diagnosis(
-        of differences: ExpiryDifferences?, offsets: Set<Int64>
+    package static func ofTimeZone(
+        _ differences: ExpiryDifferences?, offsets: Set<Int64>
     ) -> Diagnosis {
         let zone =
             offsets == [0]

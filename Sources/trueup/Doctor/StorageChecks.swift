@@ -7,15 +7,11 @@ import SubscriptionStore
 import Subscriptions
 
 /// Checks of database, disk, report folder and lock; they only read.
-struct StorageChecks {
-    let settings: Settings
-    let jobs: [JobSettings]
-    let now: Timestamp
-
+extension LocalChecks {
     /// The opened store as well, for checks that need a stored id.
-    func all() async -> (diagnoses: [Diagnosis], store: SQLiteStore?) {
+    func storage() async -> (diagnoses: [Diagnosis], store: SQLiteStore?) {
         let (database, store) = await self.database()
-        let disk = await SpaceChecks(settings: settings, jobs: jobs, now: now).diagnosis(of: store)
+        let disk = await disk(of: store)
         return ([database, disk, reports(of: store), lock], store)
     }
 
@@ -166,24 +162,21 @@ struct StorageChecks {
 /// The room that a run is expected to take in the database and in the report folder.
 ///
 /// The figures were measured on a backfill, and on the runs after it, from ids alone.
-package struct SpaceForecast: Hashable, Sendable {
-    /// The figures that decide how much a run writes.
-    package struct Work: Sendable {
-        /// Rows of which nothing is known yet: each is filled in.
-        package var firstFills = 0
-        /// Periods of each that are taken in: none where no history is read.
-        package var periods = 0.0
-        /// Other rows that are checked; nearly all of them agree.
-        package var known = 0
-        /// Rows whose notifications are read for the first time, which are those of a month.
-        package var firstRecovered = 0
-        /// Whether nothing is written to rows: then there is no ledger, and no way back.
-        package var isCheck = false
-        /// The report of the last run that filled nothing in: its size and the run's questions.
-        package var lastReport: (bytes: Int64, questions: Int)?
+package struct SpaceForecast: Sendable {
+    /// Rows of which nothing is known yet: each is filled in.
+    package var firstFills = 0
+    /// Periods of each that are taken in: none where no history is read.
+    package var periods = 0.0
+    /// Other rows that are checked; nearly all of them agree.
+    package var known = 0
+    /// Rows whose notifications are read for the first time, which are those of a month.
+    package var firstRecovered = 0
+    /// Whether nothing is written to rows: then there is no ledger, and no way back.
+    package var isCheck = false
+    /// The report of the last run that filled nothing in: its size and the run's questions.
+    package var lastReport: (bytes: Int64, questions: Int)?
 
-        package init() {}
-    }
+    package init() {}
 
     /// A row filled in: two payloads, the plan, the ledger and what is noted about the row.
     private static let databaseBytesOfFill = 6_200.0
@@ -199,26 +192,33 @@ package struct SpaceForecast: Hashable, Sendable {
     /// A month's notifications about a row.
     private static let bytesOfRecovered = 2_400.0
     /// The page, the workbook and the other files of every report.
-    private static let reportBytes = 200_000.0
+    private static let reportBytesOfFiles = 200_000.0
 
-    package var databaseBytes: Int64
-    package var reportBytes: Int64
+    private var filledIn: Double {
+        Double(max(0, firstFills)) * (isCheck ? Self.shareOfCheck : 1)
+    }
+    private var periodsTakenIn: Double { filledIn * max(0, periods) }
+    private var bytesOfRecovery: Double {
+        Double(max(0, firstRecovered)) * Self.bytesOfRecovered
+    }
 
-    package init(of work: Work) {
-        let fills = Double(max(0, work.firstFills)) * (work.isCheck ? Self.shareOfCheck : 1)
-        let periods = fills * max(0, work.periods)
-        let known = Double(max(0, work.known))
-        let recovered = Double(max(0, work.firstRecovered)) * Self.bytesOfRecovered
-        databaseBytes = Self.bytes(
-            fills * Self.databaseBytesOfFill + periods * Self.databaseBytesOfPeriod
-                + known * Self.databaseBytesOfKnown + recovered)
-        var report = known * Self.reportBytesOfKnown + recovered
-        if let last = work.lastReport, last.questions > 0 {
-            report = max(0, Double(last.bytes) - Self.reportBytes) / Double(last.questions) * known
+    package var databaseBytes: Int64 {
+        Self.bytes(
+            filledIn * Self.databaseBytesOfFill + periodsTakenIn * Self.databaseBytesOfPeriod
+                + Double(max(0, known)) * Self.databaseBytesOfKnown + bytesOfRecovery)
+    }
+
+    package var reportBytes: Int64 {
+        let known = Double(max(0, known))
+        var report = known * Self.reportBytesOfKnown + bytesOfRecovery
+        if let last = lastReport, last.questions > 0 {
+            report =
+                max(0, Double(last.bytes) - Self.reportBytesOfFiles) / Double(last.questions)
+                * known
         }
-        reportBytes = Self.bytes(
-            Self.reportBytes + fills * Self.reportBytesOfFill + periods * Self.reportBytesOfPeriod
-                + report)
+        return Self.bytes(
+            Self.reportBytesOfFiles + filledIn * Self.reportBytesOfFill
+                + periodsTakenIn * Self.reportBytesOfPeriod + report)
     }
 
     /// Of both together.
@@ -228,11 +228,7 @@ package struct SpaceForecast: Hashable, Sendable {
 }
 
 /// The free space of the disks that a run writes to, against what the jobs are expected to need.
-struct SpaceChecks {
-    let settings: Settings
-    let jobs: [JobSettings]
-    let now: Timestamp
-
+extension LocalChecks {
     private struct Disk {
         let device: UInt64
         let place: String
@@ -247,7 +243,7 @@ struct SpaceChecks {
         }
     }
 
-    func diagnosis(of store: SQLiteStore?) async -> Diagnosis {
+    private func disk(of store: SQLiteStore?) async -> Diagnosis {
         let disks = self.disks
         guard let least = disks.min(by: { $0.free < $1.free }) else {
             return .skipped("disk", nil, "the free space could not be read")
@@ -300,24 +296,24 @@ struct SpaceChecks {
         let run = try await RunForecast(of: job, settings: settings, at: now, in: store)
         let questions = run.questions
         let asked = questions.questions.values.reduce(0, +)
-        var work = SpaceForecast.Work()
-        work.isCheck = job.mode == .check
-        work.firstFills = questions.firstFills
-        work.known = max(0, asked + questions.judgedByStoppedRun - questions.firstFills)
+        var space = SpaceForecast()
+        space.isCheck = job.mode == .check
+        space.firstFills = questions.firstFills
+        space.known = max(0, asked + questions.judgedByStoppedRun - questions.firstFills)
         if job.history == .always, settings.company.source == nil {
-            work.periods = try await store.periodsPerSubscription() ?? Self.usualPeriods
+            space.periods = try await store.periodsPerSubscription() ?? Self.usualPeriods
         }
         if job.steps.contains(.recover), questions.pastRuns.isEmpty {
-            work.firstRecovered = questions.rows
+            space.firstRecovered = questions.rows
         }
         if let past = run.questions.pastRuns.first, let coverage = past.coverage,
             try store.corrections(writtenByRun: past.runID) == 0
         {
             let folder = "\(settings.reportDirectory)/\(past.started.utcDay)/\(past.runID)"
             let asked = coverage.askedRows
-            work.lastReport = FileSystemFacts.bytes(ofFilesIn: folder).map { ($0, asked) }
+            space.lastReport = FileSystemFacts.bytes(ofFilesIn: folder).map { ($0, asked) }
         }
-        return SpaceForecast(of: work)
+        return space
     }
 
     /// Of a subscription of half a year, where no stored period tells.

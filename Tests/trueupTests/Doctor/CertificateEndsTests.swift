@@ -19,8 +19,8 @@ import trueup
     func `are announced 180 days before Apple's root ends`(
         now: String, outcome: Diagnosis.Outcome
     ) throws {
-        let found = CertificateEnds.diagnosis(
-            ofRoots: [], of: app, trustsApple: true, now: try time(now))
+        let found = Diagnosis.ofRoots(
+            [], of: app, trustsApple: true, now: try time(now))
         #expect(found.outcome == outcome)
         #expect(found.status == (outcome == .failed ? .config : .ok))
     }
@@ -29,20 +29,20 @@ import trueup
         var options = TestSigningChain.Options()
         options.rootValidity = 1_577_836_800..<1_800_000_000
         let root = try CertificateFacts(der: try TestSigningChain(options).rootDER)
-        let found = CertificateEnds.diagnosis(
-            ofRoots: [root], of: app, trustsApple: true, now: try time("2026-11-20T00:00:00Z"))
+        let found = Diagnosis.ofRoots(
+            [root], of: app, trustsApple: true, now: try time("2026-11-20T00:00:00Z"))
         #expect(found.outcome == .warning)
         #expect(found.detail.contains("Test Root CA ends on 2027-01-15"))
     }
 
     @Test func `are warned of for the intermediate, which is not trusted by itself`() throws {
-        let late = CertificateEnds.diagnosis(
-            ofIntermediate: nil, of: app, now: try time("2035-12-01T00:00:00Z"))
+        let late = Diagnosis.ofIntermediate(
+            nil, of: app, now: try time("2035-12-01T00:00:00Z"))
         #expect(late.outcome == .warning)
         #expect(late.status == .ok)
         let seen = try CertificateFacts(der: try TestSigningChain().certificates[1])
-        let early = CertificateEnds.diagnosis(
-            ofIntermediate: seen, of: app, now: try time("2026-11-20T00:00:00Z"))
+        let early = Diagnosis.ofIntermediate(
+            seen, of: app, now: try time("2026-11-20T00:00:00Z"))
         #expect(early.outcome == .ok)
         #expect(early.detail.contains("Test Developer Relations CA"))
     }

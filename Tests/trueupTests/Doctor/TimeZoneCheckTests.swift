@@ -14,8 +14,8 @@ import trueup
     }
 
     @Test func `are warned of where most rows are off by the same offset`() {
-        let found = TimeZoneCheck.diagnosis(
-            of: differences([2 * hour: 40, hour: 3, -24 * 900_000: 1]),
+        let found = Diagnosis.ofTimeZone(
+            differences([2 * hour: 40, hour: 3, -24 * 900_000: 1]),
             offsets: [hour, 2 * hour])
         #expect(found.outcome == .warning)
         #expect(found.detail.contains("40 rows is 2 h off"))
@@ -25,8 +25,8 @@ import trueup
     }
 
     @Test func `need not be this machine's`() {
-        let found = TimeZoneCheck.diagnosis(
-            of: differences([-(hour * 3 + hour / 2): 9]), offsets: [0])
+        let found = Diagnosis.ofTimeZone(
+            differences([-(hour * 3 + hour / 2): 9]), offsets: [0])
         #expect(found.outcome == .warning)
         #expect(found.detail.contains("-3 h 30 min off"))
         #expect(!found.detail.contains("as far as"))
@@ -35,10 +35,10 @@ import trueup
 
     @Test func `are no matter of a few rows, or of different offsets`() {
         for rows in [[:], [2 * hour: 4], [hour: 10, 2 * hour: 10]] {
-            let found = TimeZoneCheck.diagnosis(of: differences(rows), offsets: [0])
+            let found = Diagnosis.ofTimeZone(differences(rows), offsets: [0])
             #expect(found.outcome == .ok, "\(rows)")
         }
-        let nothing = TimeZoneCheck.diagnosis(of: nil, offsets: [hour])
+        let nothing = Diagnosis.ofTimeZone(nil, offsets: [hour])
         #expect(nothing.outcome == .skipped)
         #expect(nothing.detail.contains("+1 h"))
     }
