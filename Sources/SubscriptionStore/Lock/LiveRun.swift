@@ -70,8 +70,8 @@ package struct LiveRun: Hashable, Sendable {
     package var wait: Wait?
     package var quota: [QuotaUse] = []
     /// The orders that the job follows.
-    package var pause: RunOrders.Pause?
-    package var throttle: RunOrders.Throttle?
+    package var pause: RunOrders.Order?
+    package var throttle: RunOrders.Order?
 
     package init(
         holder: String, since: Timestamp, process: Int32, runID: String, job: String,
@@ -132,8 +132,8 @@ extension LiveRun {
         }
         let quota = members["quota"] as? [[String: Any]] ?? []
         self.quota = quota.compactMap(QuotaUse.init(members:))
-        pause = RunOrders.Pause(members["pause"])
-        throttle = RunOrders.Throttle(members["throttle"])
+        pause = RunOrders.Order(pause: members["pause"])
+        throttle = RunOrders.Order(throttle: members["throttle"])
     }
 
     private static func time(_ value: Any?) -> Timestamp? {
@@ -271,23 +271,13 @@ struct RunFile: Sendable {
 /// Orders are for one process of one run alone. What a killed run was ordered is nothing to the
 /// next one, which must not stand still for it.
 package struct RunOrders: Hashable, Sendable {
-    package struct Pause: Hashable, Sendable {
+    package struct Order: Hashable, Sendable {
+        /// For each endpoint, above zero; `nil` for a pause.
+        package var requestsPerSecond: Double?
         package var since: Timestamp
         package var by: String
 
-        package init(since: Timestamp, by: String) {
-            self.since = since
-            self.by = by
-        }
-    }
-
-    package struct Throttle: Hashable, Sendable {
-        /// For each endpoint; above zero.
-        package var requestsPerSecond: Double
-        package var since: Timestamp
-        package var by: String
-
-        package init(requestsPerSecond: Double, since: Timestamp, by: String) {
+        package init(requestsPerSecond: Double? = nil, since: Timestamp, by: String) {
             self.requestsPerSecond = requestsPerSecond
             self.since = since
             self.by = by
@@ -296,8 +286,8 @@ package struct RunOrders: Hashable, Sendable {
 
     package let runID: String
     package let process: Int32
-    package var pause: Pause?
-    package var throttle: Throttle?
+    package var pause: Order?
+    package var throttle: Order?
 
     /// No orders yet.
     package init(runID: String, process: Int32) {
@@ -313,32 +303,27 @@ package struct RunOrders: Hashable, Sendable {
     }
 }
 
-extension RunOrders.Pause {
-    package var json: CanonicalJSON { .object(["since": .time(since), "by": .string(by)]) }
+extension RunOrders.Order {
+    package var json: CanonicalJSON {
+        var members: [String: CanonicalJSON] = ["since": .time(since), "by": .string(by)]
+        members["requests_per_second"] = requestsPerSecond.map { .string(String($0)) }
+        return .object(members)
+    }
 
-    init?(_ value: Any?) {
+    init?(pause value: Any?) {
         guard let members = value as? [String: Any],
             let since = (members["since"] as? String).flatMap({ Timestamp(rfc3339: $0) }),
             let by = members["by"] as? String
         else { return nil }
         self.init(since: since, by: by)
     }
-}
 
-extension RunOrders.Throttle {
-    package var json: CanonicalJSON {
-        .object([
-            "since": .time(since), "by": .string(by),
-            "requests_per_second": .string(String(requestsPerSecond)),
-        ])
-    }
-
-    init?(_ value: Any?) {
-        guard let pause = RunOrders.Pause(value), let members = value as? [String: Any],
+    init?(throttle value: Any?) {
+        guard let order = Self(pause: value), let members = value as? [String: Any],
             let rate = (members["requests_per_second"] as? String).flatMap({ Double($0) }),
             rate > 0, rate.isFinite
         else { return nil }
-        self.init(requestsPerSecond: rate, since: pause.since, by: pause.by)
+        self.init(requestsPerSecond: rate, since: order.since, by: order.by)
     }
 }
 
@@ -357,8 +342,8 @@ package struct RunOrdersFile: Sendable {
         guard let members = file.members, members["run_id"] as? String == runID,
             members["process"] as? Int == Int(process)
         else { return orders }
-        orders.pause = RunOrders.Pause(members["pause"])
-        orders.throttle = RunOrders.Throttle(members["throttle"])
+        orders.pause = RunOrders.Order(pause: members["pause"])
+        orders.throttle = RunOrders.Order(throttle: members["throttle"])
         return orders
     }
 

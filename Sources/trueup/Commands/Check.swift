@@ -153,7 +153,7 @@ struct Pause: Verb {
                 ], in: invocation)
             return .ok
         }
-        orders.pause = RunOrders.Pause(since: invocation.now(), by: RunningUser.actor)
+        orders.pause = RunOrders.Order(since: invocation.now(), by: RunningUser.actor)
         return try dry.give(
             orders, to: running, forecast: "\(running.name) would be paused.",
             result:
@@ -243,14 +243,14 @@ struct Throttle: Verb {
             orders.throttle = nil
             words = "\(running.name) asks as often as configured again, within a second."
         case .requestsPerSecond(let rate):
-            orders.throttle = RunOrders.Throttle(
+            orders.throttle = RunOrders.Order(
                 requestsPerSecond: rate, since: invocation.now(), by: RunningUser.actor)
             words =
                 "\(running.name) makes at most \(rate) requests a second to each endpoint from now on. "
                 + "To remove the limit: "
                 + common.command("throttle", running.live.job, "off")
         }
-        let limit = orders.throttle.map { "limited to \($0.requestsPerSecond) requests a second" }
+        let limit = orders.throttle?.requestsPerSecond.map { "limited to \($0) requests a second" }
         return try dry.give(
             orders, to: running,
             forecast: "\(running.name) would be \(limit ?? "no longer limited").", result: words,

@@ -294,41 +294,29 @@ package struct OrderHistory: Sendable {
     package init() {}
 
     /// Takes note of an order that holds no longer.
-    package mutating func add(_ ended: RunOrders.Pause, until end: Timestamp) {
-        add(Self.sentence(ended, until: end.rfc3339))
-    }
-
-    /// Takes note of an order that holds no longer.
-    package mutating func add(_ ended: RunOrders.Throttle, until end: Timestamp) {
-        add(Self.sentence(ended, until: end.rfc3339))
+    package mutating func add(_ ended: RunOrders.Order, until end: Timestamp) {
+        guard sentences.count < Self.mostShown else {
+            notShown &+= 1
+            return
+        }
+        sentences.append(Self.sentence(ended, until: end.rfc3339))
     }
 
     /// In the order of their ends, those that still hold last.
     package func sentences(stillHolding orders: RunOrders) -> [String] {
         var all = sentences
         if notShown > 0 { all.append("run.log.jsonl has \(notShown) more pauses and throttles.") }
-        let end = "the run's end"
-        if let pause = orders.pause { all.append(Self.sentence(pause, until: end)) }
-        if let throttle = orders.throttle { all.append(Self.sentence(throttle, until: end)) }
-        return all
+        let holding = [orders.pause, orders.throttle].compactMap(\.self)
+        return all + holding.map { Self.sentence($0, until: "the run's end") }
     }
 
-    private mutating func add(_ sentence: String) {
-        guard sentences.count < Self.mostShown else {
-            notShown &+= 1
-            return
+    private static func sentence(_ order: RunOrders.Order, until end: String) -> String {
+        let span = "from \(order.since.rfc3339) to \(end) by \(PlainText.of(order.by))"
+        guard let rate = order.requestsPerSecond else {
+            return "Paused \(span): the run did not ask Apple meanwhile, and max_duration "
+                + "continued to count."
         }
-        sentences.append(sentence)
-    }
-
-    private static func sentence(_ pause: RunOrders.Pause, until end: String) -> String {
-        "Paused from \(pause.since.rfc3339) to \(end) by \(PlainText.of(pause.by)): the run did not "
-            + "ask Apple meanwhile, and max_duration continued to count."
-    }
-
-    private static func sentence(_ throttle: RunOrders.Throttle, until end: String) -> String {
-        "Throttled to \(throttle.requestsPerSecond) requests a second from "
-            + "\(throttle.since.rfc3339) to \(end) by \(PlainText.of(throttle.by))."
+        return "Throttled to \(rate) requests a second \(span)."
     }
 }
 

@@ -346,8 +346,8 @@ package struct RunStanding: Hashable, Sendable {
     /// The used part of the hour, by app and endpoint.
     package var quota: [LiveRun.QuotaUse]
     /// The pause that people have ordered.
-    package var pause: RunOrders.Pause?
-    package var throttle: RunOrders.Throttle?
+    package var pause: RunOrders.Order?
+    package var throttle: RunOrders.Order?
 
     package init(
         progress: RunProgress? = nil, perSecond: Double? = nil, wait: Wait? = nil,

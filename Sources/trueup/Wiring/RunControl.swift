@@ -19,12 +19,7 @@ final class RunControl: Sendable {
     /// How to continue, as it is typed.
     private let resumption: String
     private let now: @Sendable () -> Timestamp
-    private let state: Mutex<State>
-
-    private struct State {
-        var orders: RunOrders
-        var history = OrderHistory()
-    }
+    private let state: Mutex<(orders: RunOrders, history: OrderHistory)>
 
     /// - Parameters:
     ///   - file: Where orders are given; what is left there by an earlier run is taken away.
@@ -42,7 +37,7 @@ final class RunControl: Sendable {
         self.terminal = terminal
         self.logger = logger
         self.now = now
-        state = Mutex(State(orders: RunOrders(runID: run.runID, process: run.process)))
+        state = Mutex((RunOrders(runID: run.runID, process: run.process), OrderHistory()))
         file.remove()
     }
 
@@ -71,8 +66,7 @@ final class RunControl: Sendable {
     /// No more calls are made: what still holds ends, and the log says so.
     func callsEnded() {
         let before = orders
-        if let pause = before.pause { logEnd(of: pause) }
-        if let throttle = before.throttle { logEnd(of: throttle) }
+        for order in [before.pause, before.throttle] { logEnd(of: order) }
     }
 
     /// No order holds any longer.
@@ -82,63 +76,53 @@ final class RunControl: Sendable {
         let end = now()
         let before = state.withLock { state in
             let before = state.orders
-            if let pause = before.pause, orders.pause != pause {
-                state.history.add(pause, until: end)
-            }
-            if let throttle = before.throttle, orders.throttle != throttle {
-                state.history.add(throttle, until: end)
+            for kind in [\RunOrders.pause, \.throttle] {
+                guard let order = before[keyPath: kind], orders[keyPath: kind] != order
+                else { continue }
+                state.history.add(order, until: end)
             }
             state.orders = orders
             return before
         }
         guard orders != before else { return }
         terminal.note(orders)
-        if orders.pause != before.pause { tell(orders.pause, after: before.pause) }
-        if orders.throttle != before.throttle { tell(orders.throttle, after: before.throttle) }
+        if orders.pause != before.pause {
+            tell(orders.pause, after: before.pause, end: "the run continues")
+        }
+        if orders.throttle != before.throttle {
+            tell(orders.throttle, after: before.throttle, end: "no longer throttled")
+        }
     }
 
-    private func logEnd(of pause: RunOrders.Pause) {
-        logger.notice("pause.ended", metadata: pause.metadata)
+    private func logEnd(of order: RunOrders.Order?) {
+        guard let order else { return }
+        logger.notice("\(order.kind).ended", metadata: order.metadata)
     }
 
-    private func logEnd(of throttle: RunOrders.Throttle) {
-        logger.notice("throttle.ended", metadata: throttle.metadata)
-    }
-
-    private func tell(_ pause: RunOrders.Pause?, after before: RunOrders.Pause?) {
-        if let before { logEnd(of: before) }
-        guard let pause else { return terminal.say("the run continues") }
-        logger.notice("pause.begun", metadata: pause.metadata)
-        terminal.say("\(pause.sentence). To continue it: \(resumption)")
-    }
-
-    private func tell(_ throttle: RunOrders.Throttle?, after before: RunOrders.Throttle?) {
-        if let before { logEnd(of: before) }
-        guard let throttle else { return terminal.say("no longer throttled") }
-        logger.notice("throttle.begun", metadata: throttle.metadata)
-        terminal.say(throttle.sentence)
+    private func tell(
+        _ order: RunOrders.Order?, after before: RunOrders.Order?, end: String
+    ) {
+        logEnd(of: before)
+        guard let order else { return terminal.say(end) }
+        logger.notice("\(order.kind).begun", metadata: order.metadata)
+        let isPause = order.requestsPerSecond == nil
+        terminal.say(order.sentence + (isPause ? ". To continue it: \(resumption)" : ""))
     }
 }
 
-extension RunOrders.Pause {
-    package var sentence: String { "paused since \(since.rfc3339) by \(PlainText.of(by))" }
-
-    fileprivate var metadata: Logger.Metadata {
-        ["by": "\(by)", "since": "\(since.rfc3339)"]
-    }
-}
-
-extension RunOrders.Throttle {
+extension RunOrders.Order {
     package var sentence: String {
-        "throttled to \(requestsPerSecond) requests a second since \(since.rfc3339) by "
-            + PlainText.of(by)
+        let order = requestsPerSecond.map { "throttled to \($0) requests a second" } ?? "paused"
+        return "\(order) since \(since.rfc3339) by \(PlainText.of(by))"
     }
 
+    /// As events of the log begin.
+    fileprivate var kind: String { requestsPerSecond == nil ? "pause" : "throttle" }
+
     fileprivate var metadata: Logger.Metadata {
-        [
-            "by": "\(by)", "since": "\(since.rfc3339)",
-            "requests_per_second": "\(requestsPerSecond)",
-        ]
+        var members: Logger.Metadata = ["by": "\(by)", "since": "\(since.rfc3339)"]
+        members["requests_per_second"] = requestsPerSecond.map { "\($0)" }
+        return members
     }
 }
 
@@ -146,11 +130,6 @@ extension RunOrders.Throttle {
 ///
 /// Both go through files next to the database.
 final class RunWatch: Sendable {
-    private struct State {
-        var isReporting = false
-        var hasEnded = false
-    }
-
     private static let interval = Duration.seconds(1)
     /// Between two looks at the books.
     private static let intervalOfQuotas = Duration.seconds(5)
@@ -162,7 +141,7 @@ final class RunWatch: Sendable {
     private let now: @Sendable () -> Timestamp
     /// Returns the used part of the hour's quota; empty where it is not known.
     private let quota: @Sendable () async -> [LiveRun.QuotaUse]
-    private let state = Mutex(State())
+    private let state = Mutex((isReporting: false, hasEnded: false))
 
     /// - Parameters:
     ///   - database: The database's path.

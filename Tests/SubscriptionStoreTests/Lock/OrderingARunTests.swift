@@ -9,8 +9,8 @@ import Testing
 
     private var orders: RunOrders {
         var orders = RunOrders(runID: runID, process: 17)
-        orders.pause = RunOrders.Pause(since: now, by: "ops@host")
-        orders.throttle = RunOrders.Throttle(requestsPerSecond: 2.5, since: now, by: "ops@host")
+        orders.pause = RunOrders.Order(since: now, by: "ops@host")
+        orders.throttle = RunOrders.Order(requestsPerSecond: 2.5, since: now, by: "ops@host")
         return orders
     }
 

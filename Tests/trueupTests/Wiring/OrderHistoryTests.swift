@@ -6,8 +6,8 @@ import trueup
 @Suite struct `What a report says of pauses and throttles` {
     private let start = Timestamp(unixMilliseconds: 1_795_144_624_000)
 
-    private func pause(_ second: Int64) -> RunOrders.Pause {
-        RunOrders.Pause(since: start.adding(milliseconds: second * 1000), by: "ops@host")
+    private func pause(_ second: Int64) -> RunOrders.Order {
+        RunOrders.Order(since: start.adding(milliseconds: second * 1000), by: "ops@host")
     }
 
     private var orders: RunOrders { RunOrders(runID: "r", process: 1) }
@@ -16,7 +16,7 @@ import trueup
         var history = OrderHistory()
         history.add(pause(0), until: start.adding(milliseconds: 60_000))
         history.add(
-            RunOrders.Throttle(requestsPerSecond: 2.5, since: start, by: "ops@host"),
+            RunOrders.Order(requestsPerSecond: 2.5, since: start, by: "ops@host"),
             until: start.adding(milliseconds: 90_000))
         let (from, minute) = (start.rfc3339, start.adding(milliseconds: 60_000).rfc3339)
         let later = start.adding(milliseconds: 90_000).rfc3339
@@ -49,7 +49,7 @@ import trueup
 
     @Test func `who gave it cannot write to the terminal`() {
         var history = OrderHistory()
-        history.add(RunOrders.Pause(since: start, by: "a\u{1B}[2Jb"), until: start)
+        history.add(RunOrders.Order(since: start, by: "a\u{1B}[2Jb"), until: start)
         #expect(history.sentences(stillHolding: orders).allSatisfy { !$0.contains("\u{1B}") })
     }
 }
