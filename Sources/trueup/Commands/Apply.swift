@@ -181,10 +181,9 @@ enum CompanyLedgerLook: Hashable, Sendable {
     ) async -> CompanyLedgerLook? {
         guard settings.company.table != nil else { return nil }
         do throws(StoreError) {
-            guard
-                let link = try CompanyConnection.link(
-                    settings.company, booksAt: settings.databasePath)
-            else { return nil }
+            guard let link = try settings.company.link(booksAt: settings.databasePath) else {
+                return nil
+            }
             return try await books.gap(inLedgerOf: link).map(Self.lacksEntries)
                 ?? .agrees(table: link.mapping.table.description)
         } catch {

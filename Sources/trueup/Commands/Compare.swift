@@ -153,11 +153,7 @@ struct Compare: Verb {
     private func context(
         _ settings: Settings, _ database: ReportingDatabase
     ) throws -> ReportContext {
-        let trust = try settings.apps.map(AppTrust.init)
-        return ReportContext(
-            toolVersion: ToolVersion.current, apps: trust.map(\.reportedApp),
-            trustedRoots: trust.flatMap(\.reportedRoots).uniqued(), isPlanOnly: false,
-            database: database.identity)
+        ReportContext(of: settings, trustedRoots: try settings.reportedRoots(), in: database)
     }
 
     private func compare(

@@ -56,7 +56,7 @@ struct Entitlements: Verb {
             return .empty
         }
         try store.forEachEntitlement(
-            matching: filter, in: CompanyConnection.entitlements(settings.company)
+            matching: filter, in: settings.company.databaseOfEntitlements()
         ) { entitlement in
             try common.show(
                 entitlement.json(at: moment), [entitlement.line(at: moment)], in: invocation)

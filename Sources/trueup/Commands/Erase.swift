@@ -52,7 +52,7 @@ struct Erase: Verb {
         let link =
             settings.company.mapping?.entitlements == nil
             ? nil
-            : try CompanyConnection.link(settings.company, booksAt: settings.databasePath)
+            : try settings.company.link(booksAt: settings.databasePath)
         let store = try books.openToWrite(company: link)
         let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
         try await store.eraseCompanyEntitlements(ofCustomer: customer, in: settings.identities)

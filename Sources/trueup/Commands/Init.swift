@@ -107,7 +107,7 @@ struct Init: Verb {
             isOnServer ? path : SettingsPath.resolve(path, from: "."), file: "--from")
         let named = isOnServer ? path : source.url
         let (tables, proposal) = try await onBackgroundThread {
-            let schema = try CompanyConnection.schema(source)
+            let schema = try source.schema()
             let tables = try schema.tables()
             var proposal = MappingProposal(tables, url: named)
             if let status = proposal.wordedStatus {

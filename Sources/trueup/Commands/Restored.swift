@@ -1,4 +1,5 @@
 import ArgumentParser
+import ReportAudit
 import Reports
 import SubscriptionStore
 import Subscriptions
@@ -49,8 +50,7 @@ struct Restored: Verb {
         defer { opened.release() }
         try opened.bringUpToDate(under: lock)
         let store = try opened.openToWrite(
-            company: try CompanyConnection.link(
-                settings.company, booksAt: settings.databasePath))
+            company: try settings.company.link(booksAt: settings.databasePath))
         if let former = try await store.adoptCompanyLedger(
             reason: reason, by: holder, at: invocation.now())
         {
@@ -79,9 +79,8 @@ struct Restored: Verb {
                         + "every row."
                 ], in: invocation)
         }
-        let reports = ShownEntries(directory: settings.reportDirectory)
         if let range = try await store.adoptCompanyEntries(
-            filling: reports.line
+            filling: ReportedLedger.lines(in: settings.reportDirectory)
         ) {
             // New books that follow lost ones get their report folder as well.
             let books = ReportingDatabase(

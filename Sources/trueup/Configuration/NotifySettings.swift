@@ -6,6 +6,7 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
     package var url: WebhookURL?
     /// The secret that signs the webhook's events; present whenever the webhook is.
     package var secret: SecretSource?
+    /// A program and its arguments; an event is its standard input.
     package var command: [String] = []
     /// An extra TLS root; only with a loopback URL.
     package var caFile: String?
@@ -45,17 +46,6 @@ package struct NotifySettings: Hashable, Sendable, SettingsSection {
             "events", \.events, .events, newPass: .no, absent: .words("all but `first_fill`"),
             "which corrections are delivered"),
     ]
-
-    package enum Destination: Hashable, Sendable {
-        /// Events are posted there, signed with the secret.
-        case url(WebhookURL, secret: SecretSource)
-        /// A program and its arguments; an event is its standard input.
-        case command([String])
-    }
-
-    package var destination: Destination {
-        if let url, let secret { .url(url, secret: secret) } else { .command(command) }
-    }
 }
 
 /// Where events are posted.

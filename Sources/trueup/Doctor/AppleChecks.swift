@@ -1,6 +1,7 @@
 import AppStoreServerAPI
 import HTTPTransport
 package import JSONWebSignature
+import ReconciliationRun
 import SubscriptionStore
 package import Subscriptions
 import Synchronization
@@ -33,7 +34,7 @@ struct AppleChecks {
             diagnoses.append(.failed("key", identity, error))
         }
         do {
-            let found = try AppTrust.roots(of: app)
+            let found = try app.roots()
             roots = found
             diagnoses.append(
                 .ofRoots(
@@ -353,15 +354,10 @@ struct AppleProbe {
             caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
         let transport = DatedTransport(transport: curl, wallClock: wallClock)
         let waits = Mutex<PacingWait?>(nil)
-        let requests = PacedRequests(
-            app: app.identity, keyID: app.keyID, baseURL: (endpoint ?? app.endpoint).url,
-            transport: transport,
-            tokens: AppStoreServerTokens(
-                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
-                key: key, now: wallClock),
+        let requests = app.requests(
+            with: key, over: transport, at: endpoint,
+            by: RunClock(now: wallClock, deadline: .now + Self.patience),
             rates: .documented(environment: app.identity.environment, share: 1), book: book,
-            deadline: ContinuousClock.now + Self.patience, clock: ContinuousClock(),
-            wallClock: wallClock,
             hear: { notice in
                 guard case .wait(let wait) = notice.event else { return }
                 waits.withLock { $0 = $0 ?? wait }

@@ -25,7 +25,7 @@ struct CompanyChecks {
         do {
             let lines = try await onBackgroundThread { try self.lines(of: table) }
             guard let books, let path = company.booksPath,
-                let link = try CompanyConnection.link(company, booksAt: path)
+                let link = try company.link(booksAt: path)
             else { return lines }
             return lines + [try await ledgers(of: link, books)]
         } catch {
@@ -101,9 +101,9 @@ struct CompanyChecks {
         let mapping = table.mapping
         // Whose the ledger is can be told as soon as there are books.
         let books = company.booksPath.flatMap { path in
-            (try? CompanyConnection.identity(ofBooksAt: path)).map { _ in path }
+            (try? SQLiteStore.identity(ofDatabaseAt: path)).map { _ in path }
         }
-        let database = try CompanyConnection.database(table.source, mapping, booksAt: books)
+        let database = try table.source.database(mapping, booksAt: books)
         try database.check(mayWrite: false)
         let tables = try database.tables()
         var lines = mapping.all.flatMap { self.lines(of: $0, among: tables) }

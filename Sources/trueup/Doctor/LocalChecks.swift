@@ -36,9 +36,7 @@ extension LocalChecks {
         of app: AppSettings, in store: SQLiteStore, at now: Timestamp
     ) async throws -> Diagnosis {
         let rates = QuotaRates.allowed(by: app)
-        let refusals = try await SharedQuota(
-            store: store, app: app.identity, rates: rates, now: { now }
-        ).refusals()
+        let refusals = try await store.refusals(ofEndpointsOf: app.identity)
         var waits: [(endpoint: Endpoint, until: Timestamp)] = []
         // The other endpoints are called for some rows only.
         for endpoint in [Endpoint.notificationHistory, .subscriptionStatuses] {
@@ -89,10 +87,10 @@ extension LocalChecks {
             } catch {
                 return .failed("tell", nil, error)
             }
-            switch notify.destination {
-            case .url(let url, secret: _): return .ok("tell", nil, "\(url), signed")
-            case .command(let words): return .ok("tell", nil, "\(words[0]) can be run")
+            guard let url = notify.url, notify.secret != nil else {
+                return .ok("tell", nil, "\(notify.command[0]) can be run")
             }
+            return .ok("tell", nil, "\(url), signed")
         }
     }
 

@@ -197,7 +197,7 @@ extension Inspect {
                     bundleID: app.identity.bundleID, appAppleID: app.appAppleID,
                     environment: app.identity.environment)
                 return try PayloadInspector.Candidate(
-                    expected: expected, roots: try AppTrust.roots(of: app), now: now)
+                    expected: expected, roots: try app.roots(), now: now)
             }
             if settings.apps.contains(where: { $0.trustedRoots != [.apple] }) {
                 remarks.append("The settings trust another root than Apple's.")

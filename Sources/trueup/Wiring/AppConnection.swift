@@ -25,7 +25,7 @@ struct AppConnection {
     /// - Throws: 77 or 78 for a key, a root or an address that cannot be used; no call is made.
     init(_ app: AppSettings, environment: [String: String]) throws {
         self.app = app
-        roots = try AppTrust.roots(of: app)
+        roots = try app.roots()
         key = try Self.key(of: app, environment: environment)
         transport = try CurlTransport(
             caFile: app.caFile, proxy: app.proxy, concerning: app.identity.bundleID)
@@ -33,37 +33,31 @@ struct AppConnection {
     }
 
     /// - Parameters:
-    ///   - deadline: until when to continue trying.
+    ///   - clock: the present, and until when to continue trying.
     ///   - maxOutage: how long an endpoint that does not work is waited for.
     ///   - store: whose processes share the quota.
     ///   - calls: the calls of all workers, where several share the quota.
     ///   - peaks: where the busiest hour is noted.
-    ///   - wallClock: the present.
     ///   - hear: is told what the calls wait for, and how fast they are made.
     ///   - order: what people want of the pace now.
     /// - Returns: the calls about the app; `end` gives back what was booked and not made.
     /// - Throws: `StoreError`.
     func requests(
-        deadline: ContinuousClock.Instant, maxOutage: Duration, sharingQuotaIn store: SQLiteStore,
+        by clock: RunClock, maxOutage: Duration, sharingQuotaIn store: SQLiteStore,
         and calls: SharedCalls?, noting peaks: QuotaPeaks,
-        wallClock: @escaping @Sendable () -> Timestamp,
         hear: @escaping @Sendable (PacingNotice) -> Void,
         order: @escaping @Sendable () -> PaceOrder
     ) async throws -> PacedRequests {
         let rates = QuotaRates.allowed(by: app)
         let own = SharedQuota(
-            store: store, app: app.identity, rates: rates, now: wallClock,
+            store: store, app: app.identity, rates: rates, now: clock.now,
             peaks: calls == nil ? peaks : nil)
         var book: any QuotaBook = own
         if let calls { book = WorkerQuota(own: own, shared: calls, peaks: peaks) }
-        return PacedRequests(
-            app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
-            tokens: AppStoreServerTokens(
-                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
-                key: key, now: wallClock),
-            rates: rates, book: book, earlierRefusals: try await own.refusals(),
-            maxOutage: maxOutage, deadline: deadline, clock: ContinuousClock(),
-            wallClock: wallClock, hear: hear, order: order)
+        return app.requests(
+            with: key, over: transport, by: clock, rates: rates, book: book,
+            earlierRefusals: try await store.refusals(ofEndpointsOf: app.identity),
+            maxOutage: maxOutage, hear: hear, order: order)
     }
 
     /// The calls of a command that leaves the database as it is.
@@ -79,17 +73,11 @@ struct AppConnection {
         hear: @escaping @Sendable (PacingNotice) -> Void
     ) async throws -> PacedRequests {
         let rates = QuotaRates.allowed(by: app)
-        let earlier = SharedQuota(store: store, app: app.identity, rates: rates, now: clock.now)
-        return PacedRequests(
-            app: app.identity, keyID: app.keyID, baseURL: app.endpoint.url, transport: transport,
-            tokens: AppStoreServerTokens(
-                issuerID: app.issuerID, keyID: app.keyID, bundleID: app.identity.bundleID,
-                key: key, now: clock.now),
-            rates: rates,
+        return app.requests(
+            with: key, over: transport, by: clock, rates: rates,
             book: NotedQuota(
                 store: store, app: app.identity, rates: rates, now: clock.now, isRequired: true),
-            earlierRefusals: try await earlier.refusals(), deadline: clock.deadline,
-            clock: ContinuousClock(), wallClock: clock.now, hear: hear)
+            earlierRefusals: try await store.refusals(ofEndpointsOf: app.identity), hear: hear)
     }
 
     /// - Parameters:
@@ -218,17 +206,36 @@ extension QuotaRates {
 
 extension AppStoreServerClient: AppStore {}
 
-/// The trusted roots of one app, as a report states them.
-///
-/// It needs no key: a run that only applies a plan has none.
-struct AppTrust {
-    let reportedApp: ReportedApp
-    let reportedRoots: [TrustedRoot]
+extension AppSettings {
+    /// The calls about the app, with tokens that `key` signs.
+    ///
+    /// They go to `endpoint` instead of the server of the settings where one is given.
+    func requests(
+        with key: ES256PrivateKey, over transport: any HTTPTransport,
+        at endpoint: EndpointURL? = nil, by clock: RunClock, rates: QuotaRates,
+        book: (any QuotaBook)?, earlierRefusals: [Endpoint: QuotaRefusal] = [:],
+        maxOutage: Duration = .seconds(1800),
+        hear: @escaping @Sendable (PacingNotice) -> Void,
+        order: @escaping @Sendable () -> PaceOrder = { PaceOrder() }
+    ) -> PacedRequests {
+        PacedRequests(
+            app: identity, keyID: keyID, baseURL: (endpoint ?? self.endpoint).url,
+            transport: transport,
+            tokens: AppStoreServerTokens(
+                issuerID: issuerID, keyID: keyID, bundleID: bundleID, key: key, now: clock.now),
+            rates: rates, book: book, earlierRefusals: earlierRefusals, maxOutage: maxOutage,
+            deadline: clock.deadline, clock: ContinuousClock(), wallClock: clock.now, hear: hear,
+            order: order)
+    }
+}
 
+/// The trusted roots, as runs use them and as a report states them.
+///
+/// They need no key: a run that only applies a plan has none.
+extension AppSettings {
     /// - Throws: 78 for a root that cannot be used.
-    init(_ app: AppSettings) throws {
-        reportedApp = ReportedApp(identity: app.identity, appAppleID: app.appAppleID)
-        reportedRoots = try Self.roots(of: app).listing.map { root in
+    fileprivate func reportedRoots() throws -> [TrustedRoot] {
+        try roots().listing.map { root in
             let isApple = root.fingerprint == AppleCertificates.rootG3Fingerprint
             return TrustedRoot(
                 fingerprint: root.fingerprint, isApple: isApple,
@@ -236,10 +243,11 @@ struct AppTrust {
         }
     }
 
-    static func roots(of app: AppSettings) throws -> TrustedRoots {
+    /// - Throws: 78 for a root that cannot be used.
+    func roots() throws -> TrustedRoots {
         var fingerprints: [String] = []
         var files: [[UInt8]] = []
-        for root in app.trustedRoots {
+        for root in trustedRoots {
             switch root {
             case .apple: fingerprints.append(AppleCertificates.rootG3Fingerprint)
             case .file(let path):
@@ -249,7 +257,7 @@ struct AppTrust {
         do throws(JSONWebSignatureError) {
             return try TrustedRoots(fingerprints: fingerprints, certificateFiles: files)
         } catch {
-            throw CommandFailure(.config, "trusted_roots of \(app.identity.bundleID): \(error)")
+            throw CommandFailure(.config, "trusted_roots of \(bundleID): \(error)")
         }
     }
 
@@ -260,6 +268,34 @@ struct AppTrust {
         }
         return "-----BEGIN CERTIFICATE-----\n" + lines.map { String($0) + "\n" }.joined()
             + "-----END CERTIFICATE-----\n"
+    }
+}
+
+extension Settings {
+    /// All roots that signed payloads may lead to, each once.
+    ///
+    /// - Throws: 78 for a root that cannot be used.
+    func reportedRoots() throws -> [TrustedRoot] {
+        try apps.flatMap { try $0.reportedRoots() }.uniqued()
+    }
+}
+
+extension ReportContext {
+    /// - Parameters:
+    ///   - settings: Those of the run.
+    ///   - trustedRoots: All roots of the settings.
+    ///   - isPlanOnly: Whether the run was not to write to subscription rows.
+    ///   - database: Where the run is stored.
+    init(
+        of settings: Settings, trustedRoots: [TrustedRoot], isPlanOnly: Bool = false,
+        in database: ReportingDatabase
+    ) {
+        self.init(
+            toolVersion: ToolVersion.current,
+            apps: settings.apps.map {
+                ReportedApp(identity: $0.identity, appAppleID: $0.appAppleID)
+            },
+            trustedRoots: trustedRoots, isPlanOnly: isPlanOnly, database: database.identity)
     }
 }
 

@@ -315,12 +315,11 @@ struct BooksBehind {
     }
 }
 
-/// Entries of the ledger as the reports show them; the reports are read with the first question.
-final class ShownEntries {
-    private let directory: String
-    private lazy var ledger = try? ReportedLedger(directory)
-
-    init(directory: String) { self.directory = directory }
-
-    func line(ofEntry number: Int64) -> String? { ledger?.line(ofEntry: number) }
+extension ReportedLedger {
+    /// Returns the lines of entries as the reports show them; the reports are read with the first
+    /// question.
+    static func lines(in directory: String) -> (_ number: Int64) -> String? {
+        lazy var ledger = try? ReportedLedger(directory)
+        return { ledger?.line(ofEntry: $0) }
+    }
 }

@@ -4,72 +4,68 @@ import PostgresDatabase
 import ProgramDatabase
 import Reconciliation
 import ReconciliationRun
+import ReportAudit
 import ServerConnections
 import SubscriptionStore
 import Subscriptions
 
 /// Opens the company's own table, where the settings name one.
-enum CompanyConnection {
+extension CompanySettings {
     /// - Parameters:
-    ///   - company: What the settings say of it.
     ///   - path: The books, which must be there: entries in another database carry their identity.
     ///   - writes: Whether rows will be written, which a store program is told when it is started.
     /// - Returns: `nil` where the rows are in our own table.
     /// - Throws: `StoreError` where this build has no such database.
-    static func link(
-        _ company: CompanySettings, booksAt path: String, writes: Bool = false
+    func link(
+        booksAt path: String, writes: Bool = false
     ) throws(StoreError) -> CompanyLink? {
-        guard let table = company.table else { return nil }
+        guard let table else { return nil }
         if case .program(let command) = table.source {
             let program = try ProgramCompany(command, writes: writes)
             return CompanyLink(program, mapping: program.mapping)
         }
         return CompanyLink(
-            try database(table.source, table.mapping, booksAt: path), mapping: table.mapping,
-            brake: company.brake)
-    }
-
-    /// The adapter for the kind of database that `store.url` names; without books it only reads.
-    static func database(
-        _ source: CompanySource, _ mapping: TableMapping, booksAt path: String? = nil
-    ) throws(StoreError) -> any CompanyDatabase {
-        switch source {
-        case .sqlite(let file):
-            try SQLiteCompanyDatabase(
-                path: file, mapping: mapping,
-                books: try path.map { path throws(StoreError) in
-                    LedgerOwner(identity: try identity(ofBooksAt: path), path: path)
-                })
-        case .postgresql(let address):
-            PostgresCompany(
-                try .libpq(address), mapping: mapping,
-                books: try path.map { path throws(StoreError) in
-                    try identity(ofBooksAt: path)
-                } ?? "")
-        case .mysql(let address):
-            MySQLCompany(
-                try .libmariadb(address), mapping: mapping,
-                books: try path.map { path throws(StoreError) in
-                    try identity(ofBooksAt: path)
-                } ?? "")
-        case .program(let command): try ProgramCompany(command)
-        }
+            try table.source.database(table.mapping, booksAt: path), mapping: table.mapping,
+            brake: brake)
     }
 
     /// The company's database, where services read entitlements in a table there; `nil` where they
     /// read trueup's own.
-    static func entitlements(
-        _ company: CompanySettings
-    ) throws(StoreError) -> (any CompanyDatabase)? {
-        guard let (source, mapping) = company.table, mapping.entitlements != nil else { return nil }
-        let database = try database(source, mapping)
+    func databaseOfEntitlements() throws(StoreError) -> (any CompanyDatabase)? {
+        guard let (source, mapping) = table, mapping.entitlements != nil else { return nil }
+        let database = try source.database(mapping)
         try database.check(mayWrite: false)
         return database
     }
+}
+
+extension CompanySource {
+    /// The adapter for the kind of database that `store.url` names; without books it only reads.
+    func database(
+        _ mapping: TableMapping, booksAt path: String? = nil
+    ) throws(StoreError) -> any CompanyDatabase {
+        let identity = { () throws(StoreError) -> String in
+            guard let path else { return "" }
+            return try SQLiteStore.identity(ofDatabaseAt: path)
+        }
+        return switch self {
+        case .sqlite(let file):
+            try SQLiteCompanyDatabase(
+                path: file, mapping: mapping,
+                books: try path.map { path throws(StoreError) in
+                    LedgerOwner(identity: try identity(), path: path)
+                })
+        case .postgresql(let address):
+            PostgresCompany(try .libpq(address), mapping: mapping, books: try identity())
+        case .mysql(let address):
+            MySQLCompany(try .libmariadb(address), mapping: mapping, books: try identity())
+        case .program(let command): try ProgramCompany(command)
+        }
+    }
 
     /// The tables of such a database, before there is a mapping.
-    static func schema(_ source: CompanySource) throws(StoreError) -> any CompanySchema {
-        switch source {
+    func schema() throws(StoreError) -> any CompanySchema {
+        switch self {
         case .sqlite(let path): try SQLiteCompanySchema(path: path)
         case .postgresql(let address):
             SharedSession(try .libpq(address), pauses: Reconnection.pausesOfRun)
@@ -78,9 +74,11 @@ enum CompanyConnection {
         case .program(let command): try ProgramCompany(command)
         }
     }
+}
 
-    static func identity(ofBooksAt path: String) throws(StoreError) -> String {
-        try SQLiteStore.open(at: path, access: .readOnly).databaseIdentity()
+extension SQLiteStore {
+    static func identity(ofDatabaseAt path: String) throws(StoreError) -> String {
+        try open(at: path, access: .readOnly).databaseIdentity()
     }
 }
 
@@ -159,9 +157,8 @@ struct CompanyStart {
         let session: SharedDatabase?
         do throws(StoreError) {
             session = try SharedDatabase(of: run.settings.company)
-            link = try CompanyConnection.link(
-                run.settings.company, booksAt: run.settings.databasePath,
-                writes: run.job.mode == .apply)
+            link = try run.settings.company.link(
+                booksAt: run.settings.databasePath, writes: run.job.mode == .apply)
             workers = try WorkerLeases.take(for: run, over: link, session, holder: holder)
         } catch {
             if link != nil, case .busy = error { throw error }
@@ -294,11 +291,11 @@ extension RunSession {
         }
         let deadline = run.clock.deadline
         defer { terminal.clear() }
-        let reports = ShownEntries(directory: run.settings.reportDirectory)
+        let lines = ReportedLedger.lines(in: run.settings.reportDirectory)
         do throws(StoreError) {
             let refresh = try await store.refreshCopy(
                 for: run.job.mode, at: now, of: run.job.filters.apps,
-                filling: reports.line,
+                filling: lines,
                 whileAllowed: { rows, expected in
                     terminal.show(
                         RunProgress(

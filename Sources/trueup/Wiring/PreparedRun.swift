@@ -19,8 +19,8 @@ struct PreparedRun {
     let clock: RunClock
     /// The description of the run in its lock, such as `run nightly`.
     let description: String
-    /// By what the signed payloads of each app are checked.
-    let trust: [AppTrust]
+    /// All roots that signed payloads may lead to, each once.
+    let trustedRoots: [TrustedRoot]
     /// How long an endpoint that does not work is waited for.
     let maxOutage: Duration
     /// The company's programs that it starts.
@@ -53,7 +53,7 @@ struct PreparedRun {
         self.job = job
         self.clock = clock
         self.description = description
-        trust = try settings.apps.map(AppTrust.init)
+        trustedRoots = try settings.reportedRoots()
         maxOutage = .milliseconds(limits.maxOutageMilliseconds)
         hooks = limits.hooks
         // An id that one environment does not know is checked in the other one of the bundle.
@@ -66,14 +66,10 @@ struct PreparedRun {
             job.planSource == .judgement && !job.filters.isPartial ? limits : nil
         // A ledger entry of a partial run, or one that rests on another root, says so for ever.
         var header = header
-        let roots = trust.flatMap(\.reportedRoots).uniqued()
-        let notices = header.filters + [roots.notice].compactMap(\.self)
+        let notices = header.filters + [trustedRoots.notice].compactMap(\.self)
         if !notices.isEmpty { header.actor += " (\(notices.joined(separator: "; ")))" }
         self.header = header
     }
-
-    /// All roots that signed payloads may lead to, each once.
-    var trustedRoots: [TrustedRoot] { trust.flatMap(\.reportedRoots).uniqued() }
 }
 
 /// `run` and `check`.

@@ -210,49 +210,47 @@ package final class ProgressLine: Sendable {
     }
 }
 
-/// Adds up how long a run had to wait before asking, by reason.
-final class WaitingTime: Sendable {
-    private let milliseconds = Mutex<[String: Int64]>([:])
+/// Tells the log, and the person at the terminal, what a run waits for and how fast it asks, and
+/// adds up the waits.
+final class PacingReport: Sendable {
+    private let logger: Logger
+    private let terminal: ProgressLine
     private let now: @Sendable () -> Timestamp
+    private let waited = Mutex<[String: Int64]>([:])
 
-    /// - Parameter now: The wall clock, by which waits end.
-    init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
-
-    func note(_ notice: PacingNotice) {
-        switch notice.event {
-        case .wait(let wait) where !wait.isPastDeadline: add(wait.name, until: wait.until)
-        case .outage(let outage):
-            if case .waits(let until, _) = outage.event { add("outage", until: until) }
-        default: break
-        }
+    /// - Parameters:
+    ///   - logger: The run's log.
+    ///   - terminal: Where a person sees it.
+    ///   - now: The wall clock, by which waits end.
+    init(logger: Logger, terminal: ProgressLine, now: @escaping @Sendable () -> Timestamp) {
+        self.logger = logger
+        self.terminal = terminal
+        self.now = now
     }
 
-    var byReason: [String: Int64] { milliseconds.withLock(\.self) }
-
-    private func add(_ reason: String, until end: Timestamp) {
-        let length = max(0, end.milliseconds(since: now()))
-        milliseconds.withLock { $0[reason, default: 0] += length }
-    }
-}
-
-/// Tells the log, and the person at the terminal, what a run waits for and how fast it asks.
-struct PacingReport: Sendable {
-    let logger: Logger
-    let terminal: ProgressLine
-    let waits: WaitingTime
+    /// How long the run had to wait before asking, by reason.
+    var waitedMilliseconds: [String: Int64] { waited.withLock(\.self) }
 
     func tell(_ notice: PacingNotice) {
         log(notice)
-        waits.note(notice)
+        let wait = Self.wait(notice)
+        if let (reason, end) = wait {
+            let length = max(0, end.milliseconds(since: now()))
+            waited.withLock { $0[reason, default: 0] += length }
+        }
         guard let sentence = notice.sentence else { return }
+        guard let (reason, end) = wait else { return terminal.say(sentence) }
+        terminal.wait(sentence, for: "\(notice.endpoint.rawValue) (\(reason))", until: end)
+    }
+
+    /// The wait that a notice is about, with its reason; `nil` for any other notice.
+    private static func wait(_ notice: PacingNotice) -> (reason: String, end: Timestamp)? {
         switch notice.event {
-        case .wait(let wait) where !wait.isPastDeadline:
-            terminal.wait(
-                sentence, for: "\(notice.endpoint.rawValue) (\(wait.name))", until: wait.until)
+        case .wait(let wait) where !wait.isPastDeadline: return (wait.name, wait.until)
         case .outage(let outage):
-            guard case .waits(let until, _) = outage.event else { return terminal.say(sentence) }
-            terminal.wait(sentence, for: "\(notice.endpoint.rawValue) (outage)", until: until)
-        default: terminal.say(sentence)
+            guard case .waits(let until, _) = outage.event else { return nil }
+            return ("outage", until)
+        default: return nil
         }
     }
 
@@ -306,31 +304,31 @@ final class ServerWaitTeller {
         now: @escaping @Sendable () -> Timestamp
     ) {
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "trueup.waits"))
-        let since = Since()
-        timer.setEventHandler { terminal.note(since.wait(of: patience, at: now())) }
+        // The time of day at which a wait was first reported: the two clocks drift.
+        let known = Mutex<(wait: ServerPatience.Wait, since: Timestamp)?>(nil)
+        timer.setEventHandler {
+            let waiting = known.withLock { ServerWaitTeller.wait(of: patience, at: now(), &$0) }
+            terminal.note(waiting)
+        }
         timer.schedule(deadline: .now() + 1, repeating: 1)
         timer.activate()
     }
 
     deinit { timer.cancel() }
 
-    /// Keeps the time of day at which a wait was first reported: the two clocks drift.
-    private final class Since: @unchecked Sendable {
-        private var known: (wait: ServerPatience.Wait, time: Timestamp)?
-
-        /// Only ever called from the timer's queue.
-        func wait(of patience: ServerPatience, at now: Timestamp) -> LiveRun.Wait? {
-            guard let wait = patience.wait else { return nil }
-            let waited = wait.since.duration(to: .now)
-            guard waited >= ServerWaitTeller.silence else { return nil }
-            if known?.wait != wait {
-                let milliseconds = Int64(waited / .milliseconds(1))
-                known = (wait, now.adding(milliseconds: -milliseconds))
-            }
-            return LiveRun.Wait(
-                reason: "an answer of " + wait.reason,
-                until: now.adding(milliseconds: ServerWaitTeller.milliseconds), since: known?.time)
+    private static func wait(
+        of patience: ServerPatience, at now: Timestamp,
+        _ known: inout (wait: ServerPatience.Wait, since: Timestamp)?
+    ) -> LiveRun.Wait? {
+        guard let wait = patience.wait else { return nil }
+        let waited = wait.since.duration(to: .now)
+        guard waited >= silence else { return nil }
+        if known?.wait != wait {
+            known = (wait, now.adding(milliseconds: -Int64(waited / .milliseconds(1))))
         }
+        return LiveRun.Wait(
+            reason: "an answer of " + wait.reason, until: now.adding(milliseconds: milliseconds),
+            since: known?.since)
     }
 }
 

@@ -39,7 +39,7 @@ struct ReadingInquiry {
         let clock = RunClock(now: invocation.now, deadline: .now + patience)
         let pacing = PacingReport(
             logger: Logger(label: "trueup") { _ in SwiftLogNoOpLogHandler() }, terminal: terminal,
-            waits: WaitingTime(now: invocation.now))
+            now: invocation.now)
         let revocationAnswers = StoredRevocationAnswers(store: store, now: invocation.now)
         var connections: [AppConnection] = []
         let result: Result<Value, any Error>

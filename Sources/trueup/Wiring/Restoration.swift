@@ -105,11 +105,8 @@ struct Restoration {
     private func context(
         declaring entries: [LedgerEntry], _ database: ReportingDatabase
     ) throws -> ReportContext {
-        let trust = try settings.apps.map(AppTrust.init)
         var context = ReportContext(
-            toolVersion: ToolVersion.current, apps: trust.map(\.reportedApp),
-            trustedRoots: trust.flatMap(\.reportedRoots).uniqued(), isPlanOnly: false,
-            database: database.identity)
+            of: settings, trustedRoots: try settings.reportedRoots(), in: database)
         context.retentionMilliseconds = settings.retentionMilliseconds
         context.declarations = entries
         return context
@@ -224,43 +221,39 @@ extension SQLiteRunRecord: RunRecord {}
 ///
 /// Retention deletes the oldest reports only, so the newest one tells. Once the run that notices it
 /// has published its own report, that one is the newest.
-struct EarlierReports {
+extension SQLiteStore {
     /// The reports that the folder lacks.
     ///
     /// `manifest` is SHA-256 of the newest missing report's manifest, on which the chain continues;
     /// `nil` where it was published elsewhere and older ones are here. `notice` is that of a run.
-    typealias Missing = (manifest: String?, notice: String)
+    typealias MissingReports = (manifest: String?, notice: String)
 
     /// How many of the newest runs are checked: those that were killed before their report was
     /// published have noted none.
-    private static let lookedAt = 8
-
-    private let directory: String
-
-    /// - Parameter directory: The report folder of the settings.
-    init(in directory: String) { self.directory = directory }
+    private static let newestRunsLookedAt = 8
 
     /// Compares the newest report of the database with the folder.
     ///
-    /// - Parameter store: The database, which knows which reports were published.
+    /// - Parameter directory: The report folder of the settings.
     /// - Returns: What is missing; `nil` where nothing is, or the database cannot tell.
     /// - Throws: `StoreError` when the database cannot be read.
-    func missing(from store: SQLiteStore) throws -> Missing? {
-        for (runID, text) in try store.newestReportContexts(Self.lookedAt) {
+    func missingReports(in directory: String) throws -> MissingReports? {
+        for (runID, text) in try newestReportContexts(Self.newestRunsLookedAt) {
             guard let context = try? ReportContext(text: text), let manifest = context.manifest
             else { continue }
-            return missing(runID, manifest, publishedIn: context.shownDirectory ?? directory)
+            return Self.missing(
+                runID, manifest, from: directory, publishedIn: context.shownDirectory ?? directory)
         }
         return nil
     }
 
-    private func missing(
-        _ runID: String, _ manifest: String, publishedIn known: String
-    ) -> Missing? {
+    private static func missing(
+        _ runID: String, _ manifest: String, from directory: String, publishedIn known: String
+    ) -> MissingReports? {
         guard !ReportFolder.isPublished(runID, in: directory) else { return nil }
         let newest = ReportFolder.newestRun(in: directory)
         // A database that was restored may be behind the reports; runs of one second have no order.
-        if let newest, Self.second(of: runID) < Self.second(of: newest) { return nil }
+        if let newest, second(of: runID) < second(of: newest) { return nil }
         let place =
             known == directory
             ? "It was published there"

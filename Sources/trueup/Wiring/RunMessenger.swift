@@ -249,8 +249,8 @@ struct EventNotifier {
     /// - Throws: 77 or 78 for a secret, a root or a command that cannot be used.
     init(_ settings: NotifySettings, isVerbose: Bool, in invocation: Invocation) throws {
         let timeout = Duration.milliseconds(settings.timeoutMilliseconds)
-        switch settings.destination {
-        case .command(let words):
+        guard let url = settings.url, let source = settings.secret else {
+            let words = settings.command
             try FileSystemFacts.refuseWhatCannotRun(words[0], key: "tell.command")
             transport = nil
             destination = CommandDestination(
@@ -261,22 +261,22 @@ struct EventNotifier {
                     let end = text.hasSuffix("\n") ? "" : "\n"
                     writeToStandardError(PlainText.ofLines(text) + end)
                 })
-        case .url(let url, let source):
-            let signature = try source.signature(ofSection: "tell", invocation.environment)
-            let transport = try CurlTransport(
-                caFile: settings.caFile, proxy: nil, concerning: "tell"
-            ) { limits in
-                limits.totalTimeoutMilliseconds = Int(settings.timeoutMilliseconds)
-                limits.connectTimeoutMilliseconds = min(
-                    limits.connectTimeoutMilliseconds, limits.totalTimeoutMilliseconds)
-                // What a receiver answers is not read, beyond its status.
-                limits.bodyLimitBytes = 1 << 20
-            }
-            self.transport = transport
-            destination = WebhookDestination(
-                url: url.text, signature: signature, transport: transport, timeout: timeout,
-                wallClock: invocation.now)
+            return
         }
+        let signature = try source.signature(ofSection: "tell", invocation.environment)
+        let transport = try CurlTransport(
+            caFile: settings.caFile, proxy: nil, concerning: "tell"
+        ) { limits in
+            limits.totalTimeoutMilliseconds = Int(settings.timeoutMilliseconds)
+            limits.connectTimeoutMilliseconds = min(
+                limits.connectTimeoutMilliseconds, limits.totalTimeoutMilliseconds)
+            // What a receiver answers is not read, beyond its status.
+            limits.bodyLimitBytes = 1 << 20
+        }
+        self.transport = transport
+        destination = WebhookDestination(
+            url: url.text, signature: signature, transport: transport, timeout: timeout,
+            wallClock: invocation.now)
     }
 
     /// Delivers what is due; one process at a time does so for a database.

@@ -117,7 +117,7 @@ struct RunSession {
         try await recordReportsPublished(in: store)
         let company = try await readCompanyTable(
             start, unless: refusal, into: store, at: since, until: stop, telling: terminal)
-        let missing = try EarlierReports(in: settings.reportDirectory).missing(from: store)
+        let missing = try store.missingReports(in: settings.reportDirectory)
         folder.earlierManifest = missing?.manifest
         var gaps = [company.notice, missing?.notice].compactMap(\.self)
         // What the books lack may only be to be adopted from the company's ledger.
@@ -146,19 +146,18 @@ struct RunSession {
         job.obstacle = company.obstacle
         job.policy.restoredAt = try store.newestRestore()
         if company.obstacle == nil { job.forecast = try await forecast(in: store) }
-        let waits = WaitingTime(now: invocation.now)
+        let pacing = PacingReport(logger: logger, terminal: terminal, now: invocation.now)
         let peaks = QuotaPeaks()
         let requests = try await requests(
             over: connections, store: store, and: calls.shared, noting: peaks,
-            hear: PacingReport(logger: logger, terminal: terminal, waits: waits),
-            obeying: control)
+            hear: pacing, obeying: control)
         let reconciler = Reconciler(
             job: job, header: run.header,
             appStores: try appStores(over: connections, asking: requests, store: store),
             store: store, clock: run.clock, stop: stop, logger: logger,
             progress: terminal.show,
             remarks: { hooks.remarks + control.remarks + store.companyRemarks },
-            effort: { peaks.effort(waiting: waits.byReason) },
+            effort: { peaks.effort(waiting: pacing.waitedMilliseconds) },
             reviewPlan: review(by: hooks, in: store, database, draft: folder.draftPath))
         try await store.reportIsAwaited(ofRun: runID)
         await noteBeginning(in: start.register)
@@ -175,14 +174,16 @@ struct RunSession {
             terminal.clear()
         } catch {
             await leaveMetrics(
-                ofRunWithout: error, waits: waits, store: store, and: calls.shared)
+                ofRunWithout: error, waits: pacing.waitedMilliseconds, store: store,
+                and: calls.shared)
             throw error
         }
         signals.end()
 
         // The report is published: nothing that comes after it changes how the run ended.
         await note(report, in: start.register)
-        await leaveMetrics(of: report.summary, waits: waits, store: store, and: calls.shared)
+        await leaveMetrics(
+            of: report.summary, waits: pacing.waitedMilliseconds, store: store, and: calls.shared)
         await deleteWhatIsPastItsRetention(in: store)
         // Before the lock is free: the next run tells under the same name.
         watch.end()
@@ -291,9 +292,9 @@ struct RunSession {
         for connection in connections {
             requests.append(
                 try await connection.requests(
-                    deadline: run.clock.deadline, maxOutage: run.maxOutage, sharingQuotaIn: store,
-                    and: calls, noting: peaks, wallClock: invocation.now, hear: hear.tell,
-                    order: { control.paceOrder }))
+                    by: RunClock(now: invocation.now, deadline: run.clock.deadline),
+                    maxOutage: run.maxOutage, sharingQuotaIn: store, and: calls, noting: peaks,
+                    hear: hear.tell, order: { control.paceOrder }))
         }
         return requests
     }
@@ -310,9 +311,8 @@ struct RunSession {
 
     private func reportContext(database: ReportingDatabase) -> ReportContext {
         var context = ReportContext(
-            toolVersion: ToolVersion.current, apps: run.trust.map(\.reportedApp),
-            trustedRoots: run.trustedRoots, isPlanOnly: run.job.mode == .check,
-            database: database.identity)
+            of: run.settings, trustedRoots: run.trustedRoots, isPlanOnly: run.job.mode == .check,
+            in: database)
         context.retentionMilliseconds = run.settings.retentionMilliseconds
         return context
     }
@@ -394,7 +394,7 @@ extension Invocation {
 extension RunSession {
     /// Leaves the figures of a whole run where the settings say.
     func leaveMetrics(
-        of summary: RunSummary, waits: WaitingTime, store: SQLiteStore, and calls: SharedCalls?
+        of summary: RunSummary, waits: [String: Int64], store: SQLiteStore, and calls: SharedCalls?
     ) async {
         guard let directory = run.settings.metricsDirectory, run.isWholeRun else { return }
         do {
@@ -441,7 +441,7 @@ extension RunSession {
     /// Leaves the figures of a run that ended, and whose report could not be written or shown: with
     /// the exit status of the process, which the books state as well, where there is no report.
     func leaveMetrics(
-        ofRunWithout error: any Error, waits: WaitingTime, store: SQLiteStore,
+        ofRunWithout error: any Error, waits: [String: Int64], store: SQLiteStore,
         and calls: SharedCalls?
     ) async {
         let report = ErrorReport(error)
@@ -456,7 +456,7 @@ extension RunSession {
     }
 
     private func standing(
-        after summary: RunSummary, waits: WaitingTime, in store: SQLiteStore,
+        after summary: RunSummary, waits: [String: Int64], in store: SQLiteStore,
         and calls: SharedCalls?
     ) async throws -> RunMetrics.Standing {
         let overview = try store.overview(runs: 0)
@@ -473,7 +473,7 @@ extension RunSession {
             (standing.pending, standing.oldestCheck) = try await store.pendingAndOldestCheck(
                 of: apps)
         }
-        standing.waitedMilliseconds = waits.byReason
+        standing.waitedMilliseconds = waits
         let use = HourlyUse(of: run.askedApps, in: store, and: calls, now: invocation.now) { app in
             QuotaRates.documented(environment: app.identity.environment, share: 1)
         }

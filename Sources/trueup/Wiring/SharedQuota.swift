@@ -35,18 +35,20 @@ struct SharedQuota: QuotaBook {
         try? await store.keepRefusal(refusal, of: account(endpoint))
     }
 
+    func account(_ endpoint: Endpoint) -> QuotaAccount {
+        QuotaAccount(app: app, endpoint: endpoint.rawValue)
+    }
+}
+
+extension SQLiteStore {
     /// Returns the refusals that earlier processes got from Apple.
     ///
     /// - Throws: `StoreError`.
-    func refusals() async throws -> [Endpoint: QuotaRefusal] {
-        let stored = try await store.refusals(of: app)
+    func refusals(ofEndpointsOf app: AppIdentity) async throws -> [Endpoint: QuotaRefusal] {
+        let stored = try await refusals(of: app)
         return Endpoint.allCases.reduce(into: [:]) { refusals, endpoint in
             refusals[endpoint] = stored[endpoint.rawValue]
         }
-    }
-
-    func account(_ endpoint: Endpoint) -> QuotaAccount {
-        QuotaAccount(app: app, endpoint: endpoint.rawValue)
     }
 }
 

@@ -8,9 +8,9 @@ import SubscriptionStore
 import Subscriptions
 
 /// A session with a company's database that several workers share.
-enum SharedDatabase {
-    case postgresql(SharedSession<SessionKeeper>)
-    case mysql(SharedSession<MySQLLink>)
+struct SharedDatabase {
+    let runs: any RunTable
+    let leases: (_ holder: LeaseHolder) -> any LeaseTable
 
     /// Opens nothing where workers share nothing.
     ///
@@ -18,23 +18,15 @@ enum SharedDatabase {
     /// - Throws: `StoreError` where this build has no such database.
     init?(of company: CompanySettings) throws(StoreError) {
         switch company.table?.source {
-        case .postgresql(let address): self = .postgresql(SharedSession(try .libpq(address)))
-        case .mysql(let address): self = .mysql(SharedSession(try .libmariadb(address)))
+        case .postgresql(let address):
+            let session = SharedSession(try .libpq(address))
+            runs = SharedRuns(session)
+            leases = { AppLeases(session, $0) }
+        case .mysql(let address):
+            let session = SharedSession(try .libmariadb(address))
+            runs = MySQLRuns(session)
+            leases = { MySQLLeases(session, $0) }
         case .sqlite, .program, nil: return nil
-        }
-    }
-
-    func leases(of holder: LeaseHolder) -> any LeaseTable {
-        switch self {
-        case .postgresql(let session): AppLeases(session, holder)
-        case .mysql(let session): MySQLLeases(session, holder)
-        }
-    }
-
-    var runs: any RunTable {
-        switch self {
-        case .postgresql(let session): SharedRuns(session)
-        case .mysql(let session): MySQLRuns(session)
         }
     }
 
@@ -84,8 +76,8 @@ struct WorkerLeases: Sendable {
             let session
         else { return nil }
         let leases = session.leases(
-            of: LeaseHolder(
-                books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath),
+            LeaseHolder(
+                books: try SQLiteStore.identity(ofDatabaseAt: run.settings.databasePath),
                 name: holder,
                 place: RunningUser.host + ":"
                     + FileSystemFacts.realPath(run.settings.databasePath)))
@@ -213,7 +205,7 @@ struct WorkerRuns: Sendable {
         }
         return WorkerRuns(
             runs: runs,
-            books: try CompanyConnection.identity(ofBooksAt: run.settings.databasePath))
+            books: try SQLiteStore.identity(ofDatabaseAt: run.settings.databasePath))
     }
 
     /// Notes that a run has begun; without an end it counts as running, or killed.

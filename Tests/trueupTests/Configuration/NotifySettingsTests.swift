@@ -24,13 +24,10 @@ import trueup
 
     @Test func `takes a webhook with its secret`() throws {
         let tell = try tell(Self.yaml(Self.webhook, "secret_file: keys/tell"))
-        guard case .url(let url, let secret) = tell.destination else {
-            Issue.record("no webhook")
-            return
-        }
+        let url = try #require(tell.url)
         #expect("\(url)" == "https://billing.example.com")
         #expect(!url.isLoopback)
-        #expect(secret == .file("conf/keys/tell"))
+        #expect(tell.secret == .file("conf/keys/tell"))
         #expect(tell.timeoutMilliseconds == 10_000)
         #expect(tell.events == BillingEvent.deliveredByDefault)
         #expect(!tell.events.contains(.firstFill))
@@ -39,7 +36,8 @@ import trueup
     @Test func `takes a command, whose path starts at the settings`() throws {
         let tell = try tell(
             Self.yaml("command: [bin/on-correction, --flag, 'a b']", "timeout: 3s"))
-        #expect(tell.destination == .command(["conf/bin/on-correction", "--flag", "a b"]))
+        #expect(tell.url == nil)
+        #expect(tell.command == ["conf/bin/on-correction", "--flag", "a b"])
         #expect(tell.timeoutMilliseconds == 3000)
     }
 
@@ -128,8 +126,7 @@ import trueup
 
     @Test func `may be called notify instead, and does not stand beside itself`() throws {
         let notify = "\nnotify:\n  command: [/bin/x]\n"
-        #expect(
-            try tell(SettingsText.production + notify).destination == .command(["/bin/x"]))
+        #expect(try tell(SettingsText.production + notify).command == ["/bin/x"])
         let mistaken = SettingsText.error(
             of: SettingsText.production + "\nnotify:\n  command: x\n")
         #expect(mistaken?.key == "notify.command")
