@@ -15,19 +15,13 @@ package import Subscriptions
 /// again; *apply* writes the others. Each stage leaves a checkpoint, so a run that is killed at any
 /// time is continued by the next run of the same job.
 package struct Reconciler: Sendable {
-    private let job: ReconciliationJob
-    private let header: RunHeader
-    private let appStores: [AppIdentity: any AppStore]
-    private let refusals: AppRefusals
-    private let store: SQLiteStore
-    private let clock: RunClock
-    private let stop: StopRequest
-    private let logger: Logger
-    private let progress: @Sendable (RunProgress) -> Void
+    private let context: RunContext
     private let remarks: @Sendable () -> [String]
     private let effort: @Sendable () -> CallEffort?
-    private let reviewPlan: PlanReview?
 
+    /// Opens a checkpoint, or resumes the unfinished one; Apple is not asked yet.
+    ///
+    /// - Throws: `StoreError` where that is not possible: then there is no run.
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
         store: SQLiteStore, clock: RunClock, stop: StopRequest, logger: Logger,
@@ -35,23 +29,26 @@ package struct Reconciler: Sendable {
         remarks: @escaping @Sendable () -> [String] = { [] },
         effort: @escaping @Sendable () -> CallEffort? = { nil },
         reviewPlan: PlanReview? = nil
-    ) {
-        self.job = job
-        self.header = header
+    ) async throws(StoreError) {
+        let pass = try await store.begin(header) { done, total in
+            progress(RunProgress(stage: .entitlements, done: done, total: total))
+        }
         let refusals = AppRefusals(apps: appStores.map(\.app).filter(job.filters.includes))
-        self.refusals = refusals
-        self.appStores = Dictionary(
-            keepingFirst: appStores.map {
-                ($0.app, RefusableAppStore(store: $0, refusals: refusals))
-            })
-        self.store = store
-        self.clock = clock
-        self.stop = stop
-        self.logger = logger
-        self.progress = progress
+        // The limit also stops the calls, so a lifted guard must not do that either.
+        let maxVerificationFailures =
+            job.liftedGuards[.maxVerificationFailures] == nil
+            ? job.guards.maxVerificationFailures : .max
+        context = RunContext(
+            job: job, header: header, pass: pass,
+            appStores: Dictionary(
+                keepingFirst: appStores.map {
+                    ($0.app, RefusableAppStore(store: $0, refusals: refusals))
+                }),
+            store: store, clock: clock, stop: stop,
+            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
+            refusals: refusals, logger: logger, progress: progress, reviewPlan: reviewPlan)
         self.remarks = remarks
         self.effort = effort
-        self.reviewPlan = reviewPlan
     }
 
     /// Runs the job to its conclusion, which is stored and returned.
@@ -59,15 +56,7 @@ package struct Reconciler: Sendable {
     /// - Throws: `StoreError` only where not even the conclusion could be stored; then there is
     ///   nothing to report from.
     package func run() async throws(StoreError) -> RunConclusion {
-        let pass = try await store.begin(header) { [progress] done, total in
-            progress(RunProgress(stage: .entitlements, done: done, total: total))
-        }
-        let context = RunContext(
-            job: job, header: header, pass: pass, appStores: appStores, store: store, clock: clock,
-            stop: stop,
-            tally: AnswerTally(maxVerificationFailures: maxVerificationFailures),
-            refusals: refusals,
-            logger: logger, progress: progress, reviewPlan: reviewPlan)
+        let pass = context.pass
         context.log(
             "run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         var ending = Ending()
@@ -80,12 +69,12 @@ package struct Reconciler: Sendable {
             }
             if let obstacle = job.obstacle { throw obstacle }
             switch job.planSource {
-            case .judgement: try await ask(in: context, noting: &ending)
+            case .judgement: try await ask(noting: &ending)
             case .plan: break
-            case .undo(let runID): ending.undo = try await revert(runID, in: context)
+            case .undo(let runID): ending.undo = try await revert(runID)
             }
         } catch {
-            ending.ended(RunEnd(thrown: error), by: stop)
+            ending.ended(RunEnd(thrown: error), by: context.stop)
         }
         if ending.end.allowsApplying {
             do {
@@ -94,11 +83,11 @@ package struct Reconciler: Sendable {
                 ).run()
                 ending.end = ending.plan.canary?.end ?? ending.end
             } catch {
-                ending.ended(RunEnd(thrown: error), by: stop)
+                ending.ended(RunEnd(thrown: error), by: context.stop)
             }
         }
         do throws(StoreError) {
-            return try await conclude(ending, in: context)
+            return try await conclude(ending)
         } catch {
             // What stopped the run says more than that its end could not be written down either.
             guard case .store(let first) = ending.end else { throw error }
@@ -134,17 +123,12 @@ package struct Reconciler: Sendable {
         }
     }
 
-    /// The limit for failed verifications.
-    ///
-    /// It also stops the calls, so a lifted guard must not do that either.
-    private var maxVerificationFailures: Int {
-        job.liftedGuards[.maxVerificationFailures] == nil
-            ? job.guards.maxVerificationFailures : .max
-    }
+    private var job: ReconciliationJob { context.job }
+    private var header: RunHeader { context.header }
+    private var appStores: [AppIdentity: any AppStore] { context.appStores }
+    private var store: SQLiteStore { context.store }
 
-    private func ask(
-        in context: RunContext, noting ending: inout Ending
-    ) async throws {
+    private func ask(noting ending: inout Ending) async throws {
         try await context.askKnownAnswers()
         var recovered: [AppIdentity: RecoverStep.Outcome] = [:]
         // Incomplete readings are reported however the asking ends.
@@ -207,9 +191,7 @@ package struct Reconciler: Sendable {
             .run(limit: &limit)
     }
 
-    private func revert(
-        _ runID: String, in context: RunContext
-    ) async throws -> UndoCounts {
+    private func revert(_ runID: String) async throws -> UndoCounts {
         let counts = try await store.stageUndo(ofRun: runID, in: context.pass, run: header)
         context.log(
             "undo.take_up",
@@ -217,16 +199,14 @@ package struct Reconciler: Sendable {
         return counts
     }
 
-    private func conclude(
-        _ ending: Ending, in context: RunContext
-    ) async throws(StoreError) -> RunConclusion {
+    private func conclude(_ ending: Ending) async throws(StoreError) -> RunConclusion {
         let calls = appStores.keys.sorted().flatMap { appStores[$0]?.callCounts() ?? [] }
         let judges = job.planSource == .judgement
         if judges, job.steps.contains(.walk), header.leavesOutNothingOfItsApps {
             try await store.carryOpenFindings(in: context.pass, run: header)
         }
         await context.scheduleWhatIsLeft(after: ending.end)
-        let coverage = judges ? try await coverage(of: context) : nil
+        let coverage = judges ? try await coverage() : nil
         let plan = try await store.planTotals(of: context.pass)
         var decision = ExitDecision(
             end: ending.end,
@@ -245,7 +225,7 @@ package struct Reconciler: Sendable {
         decision.doubtful = plan.doubtful
         decision.lastFailure = context.tally.lastFailure
         decision.suspectedSettings = context.tally.suspectedSettings
-        decision.refusedApps = refusals.reasons
+        decision.refusedApps = context.refusals.reasons
         decision.coveredRows = coverage?.rows
         decision.holdsPurchases = job.policy.keepsPurchases && !job.filters.leavesOutRows
         decision.roundBefore = coverage?.roundBefore
@@ -260,12 +240,12 @@ package struct Reconciler: Sendable {
         if job.planSource != .judgement {
             decision.planned = PlannedEnding(
                 source: job.planSource,
-                unwritten: try await store.unwritten(of: context.pass, now: clock.now()),
+                unwritten: try await store.unwritten(of: context.pass, now: context.clock.now()),
                 undo: ending.undo)
         }
         let causes = try await context.findCauses()
         var conclusion = RunConclusion(
-            ended: clock.now(), statuses: decision.statuses,
+            ended: context.clock.now(), statuses: decision.statuses,
             messages: decision.messages + [ending.unanswered].compactMap(\.self) + remarks()
                 + job.remarks
                 + appStores.keys.sorted().flatMap { appStores[$0]?.remarks() ?? [] },
@@ -273,7 +253,7 @@ package struct Reconciler: Sendable {
             closesPass: !ending.end.leavesPassOpen && ending.plan.canary?.leavesPassOpen != true,
             settlesUnreached: ending.end != .completed)
         conclusion.unreachedReason = ending.end.reasonOfUnreached
-        conclusion.refusedApps = Set(refusals.reasons.keys)
+        conclusion.refusedApps = Set(context.refusals.reasons.keys)
         conclusion.endsRound = ending.end == .completed || decision.unreached == 0
         conclusion.acceptedTableRows = ending.plan.acceptedTableRows
         conclusion.causes = causes
@@ -281,8 +261,8 @@ package struct Reconciler: Sendable {
         conclusion.databasePauses = store.databasePauses
         conclusion.coverage = coverage
         try await store.conclude(
-            conclusion, in: context.pass, run: header, ended: clock.now
-        ) { [progress] done, total in
+            conclusion, in: context.pass, run: header, ended: context.clock.now
+        ) { [progress = context.progress] done, total in
             progress(RunProgress(stage: .conclude, done: done, total: total))
         }
         context.log("run.end", ["exit_status": "\(conclusion.exitStatus.code)"])
@@ -290,7 +270,7 @@ package struct Reconciler: Sendable {
     }
 
     /// The questions and their reasons, and what they say about the rows that were not checked.
-    private func coverage(of context: RunContext) async throws(StoreError) -> RunCoverage {
+    private func coverage() async throws(StoreError) -> RunCoverage {
         let kind: RunCoverage.Kind = if case .delta = job.coverage { .delta } else { .full }
         var coverage = try await store.coverage(
             kind: kind, in: context.pass, run: header)

@@ -151,17 +151,17 @@ struct RunSession {
         let requests = try await requests(
             over: connections, store: store, and: calls.shared, noting: peaks,
             hear: pacing, obeying: control)
-        let reconciler = Reconciler(
-            job: job, header: run.header,
-            appStores: try appStores(over: connections, asking: requests, store: store),
-            store: store, clock: run.clock, stop: stop, logger: logger,
-            progress: terminal.show,
-            remarks: { hooks.remarks + control.remarks + store.companyRemarks },
-            effort: { peaks.effort(waiting: pacing.waitedMilliseconds) },
-            reviewPlan: review(by: hooks, in: store, database, draft: folder.draftPath))
+        let appStores = try appStores(over: connections, asking: requests, store: store)
+        let review = review(by: hooks, in: store, database, draft: folder.draftPath)
         try await store.reportIsAwaited(ofRun: runID)
         await noteBeginning(in: start.register)
         ledger = store
+        let reconciler = try await Reconciler(
+            job: job, header: run.header, appStores: appStores, store: store, clock: run.clock,
+            stop: stop, logger: logger, progress: terminal.show,
+            remarks: { hooks.remarks + control.remarks + store.companyRemarks },
+            effort: { peaks.effort(waiting: pacing.waitedMilliseconds) },
+            reviewPlan: review)
         let conclusion = try await reconciler.run()
         for requests in requests { await requests.end() }
         terminal.clear()

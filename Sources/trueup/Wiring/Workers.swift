@@ -19,11 +19,11 @@ struct SharedDatabase {
     init?(of company: CompanySettings) throws(StoreError) {
         switch company.table?.source {
         case .postgresql(let address):
-            let session = SharedSession(try .libpq(address))
+            let session: SharedSession<SessionKeeper> = SharedSession(try .libpq(address))
             runs = SharedRuns(session)
             leases = { AppLeases(session, $0) }
         case .mysql(let address):
-            let session = SharedSession(try .libmariadb(address))
+            let session: SharedSession<MySQLLink> = SharedSession(try .libmariadb(address))
             runs = MySQLRuns(session)
             leases = { MySQLLeases(session, $0) }
         case .sqlite, .program, nil: return nil
