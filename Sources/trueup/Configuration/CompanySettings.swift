@@ -31,8 +31,6 @@ package struct CompanySettings: Hashable, Sendable {
     /// The greatest replication lag with which a run continues.
     package var lagMilliseconds: Int64?
 
-    package init() {}
-
     /// The limits above which a run pauses; `nil` for none.
     package var brake: DatabaseBrake? {
         guard maxLoad != nil || lagMilliseconds != nil else { return nil }

@@ -212,14 +212,13 @@ package struct PingSettings: Hashable, Sendable {
     package var success: WebhookURL?
     package var failure: WebhookURL?
 
-    package init() {}
-
     /// Without the addresses of other machines.
     var onThisMachine: PingSettings {
-        var near = PingSettings()
-        near.start = start.flatMap { $0.isLoopback ? $0 : nil }
-        near.success = success.flatMap { $0.isLoopback ? $0 : nil }
-        near.failure = failure.flatMap { $0.isLoopback ? $0 : nil }
+        var near = self
+        for address in [\PingSettings.start, \.success, \.failure]
+        where near[keyPath: address]?.isLoopback == false {
+            near[keyPath: address] = nil
+        }
         return near
     }
 }
