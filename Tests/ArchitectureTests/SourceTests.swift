@@ -29,6 +29,10 @@ import Testing
             // The other files there are the list of rules with their types, and the vetoes.
             guard name.hasSuffix("Rule") else { continue }
             #expect(tests.contains(name + "Tests.swift"), "\(name) has no test file")
+            // A plan names the rule as its file.
+            for stated in try Repository.text(of: file).matches(of: /Rule\("(\w+)"/) {
+                #expect(stated.output.1 == name)
+            }
         }
     }
 }

@@ -226,7 +226,8 @@ extension Section {
             "\(missing.of("purchase")) of your customers \(missing == 1 ? "is" : "are") not in the "
             + "table (missing_locally). If the table holds only a part of your subscriptions, import "
             + "the rest first: `trueup import FILE`. Then they all have one cause; do not work through "
-            + "them one by one. If the table is complete, a run that writes inserts them."
+            + "them one by one. If the table is complete, a run that writes inserts those whose customer "
+            + "a checked row tells; link the others by hand."
     }
 
     /// Returns the advice for the exit status.

@@ -61,8 +61,7 @@ enum ReadProperties {
     /// Properties that others read as parts of another one.
     static let readAs = [
         "AppSettings.bundleID": "identity", "AppSettings.environment": "identity",
-        "NotifySettings.url": "destination", "NotifySettings.secret": "destination",
-        "NotifySettings.command": "destination", "Settings.notify": "notify",
+        "Settings.notify": "notify",
     ]
 
     /// `sweepDays` of `JobSettings.sweepDays`.
