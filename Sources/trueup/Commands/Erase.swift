@@ -35,7 +35,12 @@ struct Erase: Verb {
                 + "disk; run it again",
         ])
 
-    func validate() throws { try dry.refuse(with: execute) }
+    func validate() throws {
+        try dry.refuse(with: execute)
+        try refuse(
+            if: customer.allSatisfy(\.isWhitespace),
+            "CUSTOMER is empty; give the customer_id of the rows. Nothing was erased.")
+    }
 
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try common.settings(in: invocation)

@@ -30,6 +30,12 @@ struct Explain: Verb {
     static let exitStatuses = CommandStatuses(
         [CommandStatuses.database], [.ok: "shown", .data: "trueup knows nothing of the id"])
 
+    func validate() throws {
+        try refuse(
+            if: id.allSatisfy(\.isWhitespace),
+            "ID is empty; give an original transaction id or a customer_id.")
+    }
+
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try common.settings(in: invocation)
         let now = try invocation.clock(startingAt: now, settings: settings)()

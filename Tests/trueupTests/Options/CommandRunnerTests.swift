@@ -103,6 +103,14 @@ import trueup
         #expect(outcome.diagnostics.contains("contradict each other"))
     }
 
+    @Test(arguments: [["erase", "--execute"], ["erase"], ["explain"]], ["", " \t"])
+    func `does not take an empty name for a customer`(command: [String], name: String) async {
+        let outcome = await workplace.run(command + ["--", name])
+        #expect(outcome.status == .usage)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.diagnostics.contains("is empty"), "\(outcome.diagnostics)")
+    }
+
     @Test(arguments: ["0", "abc", "-1"])
     func `says what a rate is where one is none`(rate: String) async {
         let outcome = await workplace.run(["throttle", "nightly", "--", rate])
