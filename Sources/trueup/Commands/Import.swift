@@ -78,8 +78,17 @@ struct Import: Verb {
             if: [transactions, purchases, notifications, receipts].count(where: { $0 }) > 1,
             "Give one of --transactions, --purchases, --notifications and --receipts, not several.")
         try refuse(
-            if: badRows == file, "--bad-rows would overwrite the file that is to be loaded.")
+            if: badRows.map(wouldOverwriteFile) ?? false,
+            "--bad-rows would overwrite the file that is to be loaded.")
         _ = try columnMapping()
+    }
+
+    /// Whether a path leads to the file that is to be loaded, by whatever name and links.
+    private func wouldOverwriteFile(_ path: String) -> Bool {
+        let source = file == "-" ? "/dev/stdin" : file
+        // Only a file is emptied when it is opened; a terminal may be both.
+        return path == file
+            || !FileSystemFacts.isNoFile(path) && FileSystemFacts.isSameFile(path, source)
     }
 
     /// Where the rows of a file of transactions belong; `nil` for other files.

@@ -160,6 +160,22 @@ import trueup
         #expect(await workplace.run("import", file, "--bad-rows", file).status == .usage)
     }
 
+    @Test func `do not overwrite the file by another name of it`() async throws {
+        let text = "original_transaction_id\n11\nx\n"
+        let file = try write(text, to: "rows.csv")
+        let folder = workplace.folder.path
+        try FileManager.default.createSymbolicLink(
+            atPath: folder + "/link.csv", withDestinationPath: "rows.csv")
+        try FileManager.default.linkItem(atPath: file, toPath: folder + "/hard.csv")
+        for name in ["/./rows.csv", "/link.csv", "/hard.csv"] {
+            let outcome = await workplace.run(
+                "import", file, "--skip-bad-rows", "--bad-rows", folder + name)
+            #expect(outcome.status == .usage, "\(name)")
+            #expect(outcome.diagnostics.contains("would overwrite the file"), "\(name)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text, "\(name)")
+        }
+    }
+
     @Test func `skip an undated line where the stored row is dated, and keep what is not given`()
         async throws
     {
