@@ -21,7 +21,7 @@ package struct Reconciler: Sendable {
 
     /// Opens a checkpoint, or resumes the unfinished one; Apple is not asked yet.
     ///
-    /// - Throws: `StoreError` where that is not possible: then there is no run.
+    /// - Throws: `StoreError` if the checkpoint cannot be opened; then no run has begun.
     package init(
         job: ReconciliationJob, header: RunHeader, appStores: [any AppStore],
         store: SQLiteStore, clock: RunClock, stop: StopRequest, logger: Logger,

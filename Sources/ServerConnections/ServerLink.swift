@@ -71,7 +71,7 @@ package final class SharedSession<Link: ServerLink>: Sendable {
     }
 }
 
-/// A database of which there is no mapping yet.
+/// A database for which no mapping is written yet.
 extension SharedSession {
     /// The tables and views that a mapping may name, without the server's own and trueup's.
     ///

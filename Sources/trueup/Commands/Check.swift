@@ -266,7 +266,7 @@ extension DryRunOption {
     ///   - running: The job.
     ///   - forecast: What the orders would do, in a sentence.
     ///   - result: What they do.
-    ///   - common: For whom it is shown.
+    ///   - common: Says whether people or machines read the result.
     ///   - invocation: Where it goes.
     /// - Returns: Success.
     /// - Throws: 74 where the orders cannot be written.

@@ -148,7 +148,9 @@ struct Restored: Verb {
         .object(["from": .integer(entries.lowerBound), "to": .integer(entries.upperBound)])
     }
 
-    /// Shows what was declared; without members of its own, nothing is lost and there is no report.
+    /// Shows what was declared.
+    ///
+    /// Members that are not given say that nothing is lost, and name no report.
     private func show(
         _ members: [String: CanonicalJSON], _ lines: [String], in invocation: Invocation
     ) throws -> ExitStatus {
