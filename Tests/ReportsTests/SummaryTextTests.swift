@@ -85,7 +85,7 @@ import Testing
                   matched        0  agree with Apple
                   discrepant     0  differ from Apple
                   undecided      0  not checked; never counted as a match
-                  excluded       0  in flight, or of no configured app
+                  excluded       0  in flight, of seat members, or of no configured app
                               ----
                   in scope       0  the sum of the four
 

@@ -244,6 +244,7 @@ private struct ClusterDraft {
         }
         if let correction = item.correction, corrections.insert(correction).inserted {
             cluster.corrections += 1
+            if corrections.count == 1 { cluster.correctedRows = (cluster.correctedRows ?? 0) + 1 }
         }
         // A notification with a finding of its own is counted with that finding.
         if let notification = cause.notification, !notification.isReported,

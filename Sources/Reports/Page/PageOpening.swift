@@ -76,7 +76,13 @@ extension Page {
     private var verdict: [String] {
         var sentences: [String] = []
         let totals = summary.totals
-        if totals.inScope > 0 {
+        if summary.judgesNothing {
+            sentences.append(
+                "The run checked no row itself"
+                    + (totals.inScope > 0
+                        ? "; the rows below are those of the plan, as they were judged before it."
+                        : "."))
+        } else if totals.inScope > 0 {
             sentences.append(
                 "\(totals.judged.grouped) of \(totals.inScope.of("row")) checked: "
                     + "\(totals.matched.grouped) agree with Apple, \(totals.discrepant.grouped) "

@@ -86,13 +86,13 @@ struct CauseLines {
         if cause.corrections > 0 {
             let fate = wasApplied ? "corrected" : "to correct"
             // With periods to insert there are more corrections than subscriptions.
+            let corrected = cause.correctedRows ?? min(cause.corrections, cause.rows)
             parts.append(
-                cause.corrections == cause.rows
-                    ? (cause.rows == 1 ? fate : "all \(fate)")
-                    : cause.corrections < cause.rows
-                        ? "\(cause.corrections.grouped) \(fate)"
-                        : "\(cause.corrections.of("correction")) \(wasApplied ? "written" : "planned")"
-            )
+                corrected < cause.corrections
+                    ? "\(cause.corrections.of("correction")) \(wasApplied ? "written" : "planned")"
+                    : corrected < cause.rows
+                        ? "\(corrected.grouped) \(fate)"
+                        : cause.rows == 1 ? fate : "all \(fate)")
         }
         parts.append(kinds(of: cause))
         if let product = cause.productID { parts.append("nearly all \(product)") }

@@ -53,7 +53,15 @@ package struct FindingDifferences: Sendable {
             "Findings of run \(before.header.runID) (\(before.header.mode.rawValue) \(before.header.job)): "
                 + "\(count(.gone, .changed, .alike)). Of run \(after.header.runID) (\(after.header.mode.rawValue) "
                 + "\(after.header.job)): \(count(.new, .changed, .alike)).", totals,
-        ] + [before, after].compactMap(\.partNotice)
+        ] + [before, after].compactMap(\.partNotice) + [noticeOfTwoJobs].compactMap(\.self)
+    }
+
+    /// Each job keeps the findings that it has found open.
+    private var noticeOfTwoJobs: String? {
+        guard before.header.job != after.header.job else { return nil }
+        return
+            "The runs belong to two jobs: a finding that one of them found may be open and not be listed by the "
+            + "other."
     }
 
     /// The differences for machines.
@@ -165,6 +173,11 @@ extension RunSummary {
             return
                 "Run \(header.runID) left out rows (\(header.filters.joined(separator: "; "))): a finding that it does "
                 + "not list may still be open."
+        }
+        guard !judgesNothing else {
+            return
+                "Run \(header.runID) applied a plan or reverted a run, and checked no row itself: a finding that it "
+                + "does not list may still be open."
         }
         // Only a run that walks the rows counts the table against what it lists.
         guard control == nil else { return nil }

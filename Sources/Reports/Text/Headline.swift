@@ -53,10 +53,7 @@ extension Headline {
     private var meaning: String { summary.meaning(of: status) }
     private var isUndo: Bool { summary.undoOf != nil }
 
-    /// Whether the run worked off a plan, or reverted a run: then nothing was checked by it.
-    private var judgesNothing: Bool {
-        isUndo || summary.plan.map { $0.head.plannedBy != summary.header.runID } ?? false
-    }
+    private var judgesNothing: Bool { summary.judgesNothing }
 
     /// The guards that stopped the run, by name.
     private var guards: String {
@@ -103,12 +100,10 @@ extension Headline {
 
     /// Every row was excluded, or could not be checked.
     private var nothingJudged: String {
-        let excluded = [
-            (ExclusionReason.appNotConfigured, "of no configured app"), (.inFlight, "in flight"),
-            (.seatMember, "of seat members"),
-        ].compactMap { reason, what in
-            totals.excluded[reason].map { "\($0.grouped) \(what)" }
-        }
+        let excluded = [ExclusionReason.appNotConfigured, .inFlight, .seatMember]
+            .compactMap { reason in
+                totals.excluded[reason].map { "\($0.grouped) \(reason.inWords)" }
+            }
         let undecided =
             totals.undecidedCount > 0 ? ["\(totals.undecidedCount.grouped) undecided"] : []
         let rows =
@@ -267,5 +262,23 @@ extension Headline {
                 ? "\(reportedBefore.of("correction")) written and reported by a run before" : nil,
             parts(planned, .planned).map { $0 + " planned, not written" },
         ].compactMap(\.self).joined(separator: "; ")
+    }
+}
+
+extension RunSummary {
+    /// Whether the run worked off a plan, or reverted a run: then nothing was checked by it.
+    var judgesNothing: Bool {
+        undoOf != nil || plan.map { $0.head.plannedBy != header.runID } ?? false
+    }
+}
+
+extension ExclusionReason {
+    /// Behind a number of rows.
+    var inWords: String {
+        switch self {
+        case .inFlight: "in flight"
+        case .appNotConfigured: "of no configured app"
+        case .seatMember: "of seat members"
+        }
     }
 }

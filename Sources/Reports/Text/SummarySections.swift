@@ -59,7 +59,8 @@ extension Section {
         section.add(["in scope", totals.inScope.grouped, "the sum of the four"], isSum: true)
         if totals.filled > 0 {
             section.add([
-                "filled", totals.filled.grouped, "of these had empty values, which were filled in",
+                "filled", totals.filled.grouped,
+                "of these had empty values that Apple states: no differences",
             ])
         }
         return section
@@ -68,14 +69,17 @@ extension Section {
     /// Rows of no configured app were left out although no one asked for it.
     private mutating func addExcluded(_ totals: RunTotals) {
         let unconfigured = totals.excluded[.appNotConfigured] ?? 0
-        let inFlight = totals.excludedCount - unconfigured
+        let found = ExclusionReason.allCases.filter { totals.excluded[$0] ?? 0 > 0 }
         let meaning =
-            switch (inFlight, unconfigured) {
-            case (0, 0): "in flight, or of no configured app"
-            case (_, 0): "in flight: Apple signed them too recently"
-            case (0, _): "of no configured app: never checked"
+            switch found.first {
+            case nil: "in flight, of seat members, or of no configured app"
+            case .inFlight? where found.count == 1: "in flight: Apple signed them too recently"
+            case .appNotConfigured? where found.count == 1: "of no configured app: never checked"
+            case .seatMember? where found.count == 1:
+                "of seat members: Apple is not asked about them"
             default:
-                "\(inFlight.grouped) in flight, \(unconfigured.grouped) of no configured app"
+                found.map { "\((totals.excluded[$0] ?? 0).grouped) \($0.inWords)" }
+                    .joined(separator: ", ")
             }
         add(
             ["excluded", totals.excludedCount.grouped, meaning],

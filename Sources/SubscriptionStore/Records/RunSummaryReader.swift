@@ -160,8 +160,8 @@ struct RunSummaryReader {
         let planned = try Row.fetchOne(
             db,
             sql: """
-                SELECT ifnull(sum(target <> 'insert_period'), 0),
-                    ifnull(sum(target = 'insert_period'), 0)
+                SELECT ifnull(sum(target <> 'period'), 0),
+                    ifnull(sum(target = 'period'), 0)
                 FROM trueup_pass_corrections
                 WHERE pass_id = ?2 AND staged_by <= ?1 AND ifnull(superseded_by > ?1, 1)
                     AND kinds = '' AND undo_of IS NULL

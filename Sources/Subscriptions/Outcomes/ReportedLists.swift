@@ -271,6 +271,8 @@ package struct CauseCluster: Hashable, Sendable, Codable {
     package var rows = 0
     /// Corrections of these rows: written, or planned where nothing was written.
     package var corrections = 0
+    /// How many of these rows have a correction; `nil` in what earlier versions stored.
+    package var correctedRows: Int?
     /// Apple's notifications that should have prevented the findings.
     package var notifications = 0
     /// How many of these notifications Apple still tries to deliver.
