@@ -80,7 +80,7 @@ extension Page {
             sentences.append(
                 "The run checked no row itself"
                     + (totals.inScope > 0
-                        ? "; the rows below are those of the plan, as they were judged before it."
+                        ? "; the rows below are those of the plan, as the check found them."
                         : "."))
         } else if totals.inScope > 0 {
             sentences.append(
