@@ -36,6 +36,18 @@ struct EvidenceErasure {
         ).map { SubscriptionKey($0, at: 0) }
     }
 
+    /// How many of a customer's subscriptions are one-time purchases.
+    static func purchases(ofCustomer customerID: String, _ db: Database) throws -> Int {
+        try db.count(
+            """
+            SELECT count(*) FROM (
+                SELECT bundle_id, environment, original_transaction_id FROM purchases
+                WHERE customer_id = ?1
+                EXCEPT SELECT bundle_id, environment, original_transaction_id FROM subscriptions
+                WHERE customer_id = ?1)
+            """, [customerID])
+    }
+
     private static func arguments(_ keys: [SubscriptionKey]) -> StatementArguments {
         keys.reduce(into: StatementArguments()) { $0 += $1.arguments }
     }
@@ -72,6 +84,61 @@ struct EvidenceErasure {
                 UNION SELECT evidence FROM trueup_pass_notifications
                 WHERE \(isOfKeys) AND original_transaction_id IS NOT NULL
                 """), arguments: arguments(keys))
+    }
+
+    /// Up to how many ids SQLite looks for in a payload before it is decoded.
+    private static let mostSearchedIDs = 20
+    /// How many numbers of payloads one reading transaction looks at.
+    static let payloadsPerScan: Int64 = 10_000
+
+    /// The kept payloads about subscriptions, by what they state themselves.
+    ///
+    /// Lists of earlier runs and old notifications are deleted, so a payload may be there that
+    /// nothing names any more. Looks at `payloadsPerScan` numbers of payloads after the given one.
+    static func digests(
+        stating keys: Set<SubscriptionKey>, after last: Int64, _ db: Database
+    ) throws -> Set<String> {
+        let ids = Set(keys.map(\.originalTransactionID))
+        var mayStateThem = "1"
+        var arguments: StatementArguments = [last, last]
+        if ids.count <= mostSearchedIDs {
+            // A payload that holds others states their ids in base64, so it has to be decoded.
+            let searches = ids.map { _ in "instr(p.rest, ?) > 0" }
+            mayStateThem = (["ifnull(p.cuts, '-') <> ''"] + searches).joined(separator: " OR ")
+            arguments += StatementArguments(ids.map { Data($0.utf8) })
+        }
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT p.digest, a.bundle_id, a.environment FROM trueup_evidence AS p
+                CROSS JOIN trueup_evidence_apps AS a ON a.app_id = p.app_id
+                WHERE p.evidence_id > ? AND p.evidence_id <= ? + \(payloadsPerScan)
+                    AND p.erased_at IS NULL AND (\(mayStateThem))
+                """, arguments: arguments)
+        let vault = EvidenceVault(db: db)
+        let apps = Set(keys.map { [$0.bundleID, $0.environment] })
+        var digests: Set<String> = []
+        for row in rows {
+            let digest = row.requiredText(at: 0)
+            let (bundleID, environment) = (row.requiredText(at: 1), row.requiredText(at: 2))
+            guard apps.contains([bundleID, environment]) else { continue }
+            let payload: SignedPayload?
+            do {
+                payload = try vault.payload(EvidenceDigest(hexadecimal: digest))
+            } catch StoreError.inconsistent {
+                // One damaged payload must not prevent the erasure of others.
+                continue
+            }
+            guard let payload, let decoded = CompactPayload.Decoded(Data(payload.jws.utf8))
+            else { continue }
+            let isStated = CompactPayload.originalIDs(in: decoded).contains { id in
+                keys.contains(
+                    SubscriptionKey(
+                        bundleID: bundleID, environment: environment, originalTransactionID: id))
+            }
+            if isStated { digests.insert(digest) }
+        }
+        return digests
     }
 
     /// Of payloads, how many can still be read, and of how many only the tombstone is left.
@@ -214,6 +281,11 @@ package struct CustomerEvidence: Hashable, Sendable {
     package var events = 0
     /// Runs whose report folders show the customer's payloads or rows, oldest first.
     package var reportedBy: [String]
+    /// Earlier runs whose lists are deleted, so that it is not known all that their report folders
+    /// show, oldest first.
+    package var unlistedRuns: [String] = []
+    /// How many of `subscriptions` are one-time purchases.
+    package var purchases = 0
 }
 
 extension SQLiteStore {
@@ -226,6 +298,9 @@ extension SQLiteStore {
             try EvidenceErasure.subscriptions(ofCustomer: customerID, db)
         }
         var found = CustomerEvidence(subscriptions: keys, kept: 0, erased: 0, reportedBy: [])
+        found.purchases = try await read(doing) { db in
+            try EvidenceErasure.purchases(ofCustomer: customerID, db)
+        }
         var digests: Set<String> = []
         var runs: Set<String> = []
         for group in keys.groups {
@@ -240,6 +315,7 @@ extension SQLiteStore {
             found.events += part.messages.count
             runs.formUnion(part.runs)
         }
+        digests.formUnion(try await self.digests(stating: keys, doing))
         for group in digests.sorted().groups {
             let part = try await read(doing) { db in
                 try EvidenceErasure.tombstones(among: group, db)
@@ -248,7 +324,50 @@ extension SQLiteStore {
             found.erased += part.erased
         }
         found.reportedBy = runs.sorted()
+        found.unlistedRuns = try await read(doing) { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT run_id FROM trueup_runs WHERE lists_deleted_at IS NOT NULL
+                    ORDER BY run_seq
+                    """)
+        }
         return found
+    }
+
+    /// Looks once through all kept payloads for those about a customer's subscriptions.
+    private func digests(
+        stating keys: [SubscriptionKey], _ doing: String
+    ) async throws(StoreError) -> Set<String> {
+        guard !keys.isEmpty else { return [] }
+        let last = try await read(doing) { db in
+            try Int64.fetchOne(db, sql: "SELECT max(evidence_id) FROM trueup_evidence") ?? 0
+        }
+        let wanted = Set(keys)
+        var digests: Set<String> = []
+        for start in stride(
+            from: Int64(0), to: last, by: Int(EvidenceErasure.payloadsPerScan))
+        {
+            let some = try await read(doing) { db in
+                try EvidenceErasure.digests(stating: wanted, after: start, db)
+            }
+            digests.formUnion(some)
+        }
+        return digests
+    }
+
+    /// Erases payloads, some at a time; how many there were to erase.
+    private func erase(
+        _ digests: Set<String>, at now: Timestamp, _ doing: String
+    ) async throws(StoreError) -> Int {
+        var count = 0
+        for some in digests.sorted().groups {
+            count += try await write(doing) { db in
+                let erasure = EvidenceErasure(db: db, now: now)
+                return try some.reduce(0) { try $0 + erasure.erase($1, because: .customer) }
+            }
+        }
+        return count
     }
 
     /// Erases a customer's payloads, some at a time, and what was imported of payments elsewhere;
@@ -277,12 +396,7 @@ extension SQLiteStore {
             let digests = try await read(doing) { db in
                 try EvidenceErasure.digests(about: group, db)
             }
-            for some in digests.sorted().groups {
-                count += try await write(doing) { db in
-                    let erasure = EvidenceErasure(db: db, now: now)
-                    return try some.reduce(0) { try $0 + erasure.erase($1, because: .customer) }
-                }
-            }
+            count += try await erase(digests, at: now, doing)
             let messages = try await read(doing) { db in
                 try EvidenceErasure.messages(about: group, db)
             }
@@ -297,6 +411,7 @@ extension SQLiteStore {
                 try PaidNeighbours(db: db).forget(group)
             }
         }
+        count += try await erase(try await digests(stating: keys, doing), at: now, doing)
         try await write(doing) { db in
             try RefundReads.forget(customerID, inAppsOf: keys, db)
             try EntitlementBook(db: db, catalogue: nil).forgetUnlessStored(customerID)

@@ -174,18 +174,36 @@ struct CompactPayload {
 
     /// The digests of the payloads that one carries inside its own.
     static func digests(insideOf jws: Decoded) -> [String] {
+        texts(insideOf: jws).map { Hexadecimal.sha256(of: $0) }
+    }
+
+    /// The original transaction ids that a payload, and those inside it, are about.
+    static func originalIDs(in jws: Decoded) -> Set<String> {
+        let inner = texts(insideOf: jws).compactMap { Decoded($0)?.payload }
+        return Set(
+            ([jws.payload] + inner).compactMap { payload in
+                let named = try? JSONDecoder().decode(NamedPayload.self, from: payload)
+                return named?.originalTransactionId
+            })
+    }
+
+    private struct NamedPayload: Decodable {
+        var originalTransactionId: String?
+    }
+
+    private static func texts(insideOf jws: Decoded) -> [Data] {
         let payload = jws.payload
         let opening = Data(jws.segments.header + [dot])
         guard payload.count >= opening.count else { return [] }
-        var digests: [String] = []
+        var texts: [Data] = []
         var position = payload.startIndex
         while let found = payload.range(of: opening, in: position..<payload.endIndex) {
             let rest = payload[found.lowerBound...]
             let inner = rest.prefix { $0 != UInt8(ascii: "\"") }
-            digests.append(Hexadecimal.sha256(of: inner))
+            texts.append(inner)
             position = max(inner.endIndex, found.upperBound)
         }
-        return digests
+        return texts
     }
 
     /// Takes the parts of a text that has been decoded; `nil` when rebuilding would not give the

@@ -42,6 +42,53 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_evidence") == "4")
     }
 
+    @Test func `payloads go that only deleted lists of earlier runs named`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let ids = ["1", "12"]
+        try store.load(ids.map { subscription($0, customer: "customer \($0)") })
+        let first = try await Night.begin(store, Night.header("run-1"))
+        for id in ids {
+            let inner = payload("{\"originalTransactionId\":\"\(id)\"}")
+            var found = drift(id)
+            found.evidence = [inner, payload("{\"signedTransactionInfo\":\"\(inner.jws)\"}")]
+            found.findings[0].evidence = inner.digest
+            found.corrections = []
+            try await first.stage(found)
+        }
+        try await first.conclude()
+        let now = Timestamp(unixMilliseconds: Night.start + 500 * day)
+        let second = try await Night.begin(
+            store, Night.header("run-2", at: now.unixMilliseconds))
+        for id in ids { try await second.stage(outcome(id, .match)) }
+        try await second.conclude()
+        #expect(try await store.evidence(ofCustomer: "customer 1").unlistedRuns == [])
+        _ = try await store.expireBookkeeping(before: now.adding(milliseconds: -day), at: now)
+        #expect(try database.value("SELECT count(*) FROM trueup_pass_findings") == "0")
+
+        let found = try await store.evidence(ofCustomer: "customer 1")
+        #expect(found.kept == 2)
+        #expect(found.unlistedRuns == ["run-1"])
+        #expect(try await store.eraseEvidence(ofCustomer: "customer 1", at: now) == 2)
+        #expect(try await store.evidence(ofCustomer: "customer 1").kept == 0)
+        #expect(try await store.evidence(ofCustomer: "customer 12").kept == 2)
+    }
+
+    @Test func `one-time purchases are counted apart from subscriptions`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1", customer: "customer 1")])
+        try database.execute(
+            """
+            INSERT INTO purchases (
+                transaction_id, original_transaction_id, environment, bundle_id, customer_id)
+            VALUES ('7', '7', 'Production', 'com.example.app', 'customer 1')
+            """)
+        let found = try await store.evidence(ofCustomer: "customer 1")
+        #expect(found.subscriptions.count == 2)
+        #expect(found.purchases == 1)
+    }
+
     @Test func `a run that rests on an erased payload shows its tombstone`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
