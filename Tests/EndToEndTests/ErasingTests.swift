@@ -71,4 +71,49 @@ import Testing
         #expect(after["verdict"] as? String == "intact", "\(after)")
         #expect(try #require(after["tombstones"] as? Int) > 0)
     }
+
+    @Test func `names the same reports as the list, and says that comparisons may show more`()
+        throws
+    {
+        let simulator = try RunningSimulator(["--customers", "30", "--seed", "23"])
+        let place = try Workplace(on: simulator)
+        try place.folder.write(Self.job, to: "jobs/nightly.yaml")
+        try #require(place.run("init").status == 0)
+        try #require(place.run("import", try #require(simulator.ready.tableFile)).status == 0)
+        let night = try place.run("run", "nightly")
+        try #require(night.status == 0, "\(night.errors)\n\(night.output)")
+        let customers = try place.stored(
+            "SELECT DISTINCT customer_id FROM subscriptions WHERE customer_id <> ''")
+        let customer = try #require(
+            try customers.compactMap(\.first).first {
+                try runs(place, "erase", $0, "--json").isEmpty
+            })
+        // As if unowned.csv had a row of the customer, and nothing else of the report.
+        try place.sql(
+            """
+            INSERT INTO trueup_unowned (
+                listed_by, key_id, bundle_id, environment, original_transaction_id, reason,
+                customer_id, since_run)
+            SELECT 'subscriptions', original_transaction_id, bundle_id, environment,
+                original_transaction_id, 'no_token', customer_id,
+                (SELECT max(run_seq) FROM trueup_runs)
+            FROM subscriptions WHERE customer_id = '\(customer)'
+            """)
+        let before = try runs(place, "erase", customer, "--json")
+        #expect(before.count == 1)
+        #expect(try runs(place, "erase", customer, "--execute", "--json") == before)
+
+        #expect(try !place.run("erase", customer).output.contains("comparisons"))
+        try FileManager.default.createDirectory(
+            at: place.folder.url.appendingPathComponent("reports/compare/2025-03-10/a-comparison"),
+            withIntermediateDirectories: true)
+        #expect(try place.run("erase", customer).output.contains("comparisons"))
+    }
+
+    private func runs(_ place: Workplace, _ arguments: String...) throws -> [String] {
+        let erased = try place.run(arguments)
+        try #require(erased.status == 0, "\(erased.output)\(erased.errors)")
+        let object = try JSONSerialization.jsonObject(with: Data(erased.output.utf8))
+        return try #require((object as? [String: Any])?["runs"] as? [String])
+    }
 }

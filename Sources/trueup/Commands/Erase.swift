@@ -14,7 +14,7 @@ struct Erase: Verb {
             Rows, findings and ledger entries stay. Report folders are sealed and stay as well; the \
             command names those that show something of the customer. Erased payloads do not come back. \
             But as long as the table has a row of the customer, Apple's next answer for it is new \
-            evidence.
+            evidence. Erase before you delete the rows: they say which payloads are the customer's.
             """)
 
     @Argument(help: ArgumentHelp("The customer_id of the rows.", valueName: "customer"))
@@ -59,10 +59,13 @@ struct Erase: Verb {
             ? nil
             : try settings.company.link(booksAt: settings.databasePath)
         let store = try books.openToWrite(company: link)
+        // An erased line can no longer say which reports show it.
+        var found = try await store.evidence(ofCustomer: customer)
         let erased = try await store.eraseEvidence(ofCustomer: customer, at: invocation.now())
         try await store.eraseCompanyEntitlements(ofCustomer: customer, in: settings.identities)
         for remark in store.companyRemarks { invocation.say(remark) }
-        let found = try await store.evidence(ofCustomer: customer)
+        let left = try await store.evidence(ofCustomer: customer)
+        (found.kept, found.events) = (left.kept, left.events)
         _ = consume lock
         return try show(found, erasedNow: erased, settings, in: invocation)
     }
@@ -74,40 +77,69 @@ struct Erase: Verb {
         let standing = found.reportedBy.filter {
             ReportFolder.isPublished($0, in: settings.reportDirectory)
         }
+        let unlisted = found.unlistedRuns.last {
+            ReportFolder.isPublished($0, in: settings.reportDirectory)
+        }
         try common.show(
             .object([
                 "customer_id": .string(customer),
-                "erased_before": .count(found.erased - (erasedNow ?? 0)),
+                "erased_before": .count(found.erased),
                 "erased_now": .count(erasedNow ?? 0),
                 "events": .count(found.events),
                 "kept": .count(found.kept),
+                "lists_deleted_through": .text(unlisted),
+                "purchases": .count(found.purchases),
                 "runs": .strings(standing),
                 "subscriptions": .strings(found.subscriptions.map(\.originalTransactionID)),
-            ]), lines(of: found, standing, erasedNow: erasedNow, settings), in: invocation)
+            ]), lines(of: found, standing, unlisted, erasedNow: erasedNow, settings),
+            in: invocation)
         return found.subscriptions.isEmpty ? .empty : .ok
     }
 
     private func lines(
-        of found: CustomerEvidence, _ standing: [String], erasedNow: Int?, _ settings: Settings
+        of found: CustomerEvidence, _ standing: [String], _ unlisted: String?, erasedNow: Int?,
+        _ settings: Settings
     ) -> [String] {
         let rows = found.subscriptions.count
         guard rows > 0 else {
-            return ["No row and no finding has the customer_id \(customer); nothing was erased."]
+            return [
+                "No row and no finding has the customer_id \(customer); nothing was erased. If its "
+                    + "rows were deleted before, signed payloads of them may still be stored."
+            ]
         }
+        let subscriptions = rows > found.purchases ? rows - found.purchases : 0
+        let counts = [
+            subscriptions > 0 ? subscriptions.counted("subscription") : nil,
+            found.purchases > 0 ? found.purchases.counted("one-time purchase") : nil,
+        ].compactMap(\.self).joined(separator: ", ")
         var lines = [
-            "Customer \(customer): \(rows.counted("subscription")), "
-                + "\(found.kept) signed payloads kept, \(found.erased) erased.",
+            "Customer \(customer): \(counts), \(found.kept) signed payloads kept, "
+                + "\(found.erased + (erasedNow ?? 0)) erased.",
             erasedNow.map { "\($0) erased now; their digests stay as tombstones." }
                 ?? "Nothing was erased. Add --execute to erase the payloads that are kept.",
         ]
         if found.events > 0 {
             lines.append("\(found.events) messages of events are kept as well.")
         }
-        guard !standing.isEmpty else { return lines }
-        lines.append(
-            "Report folders are sealed and keep what they show. These of "
-                + "\(settings.reportDirectory) still show payloads or rows of the customer; "
-                + "delete them from the front of the chain when their time is over:")
-        return lines + standing.map { "  " + $0 }
+        if !standing.isEmpty {
+            lines.append(
+                "Report folders are sealed and keep what they show. These of "
+                    + "\(settings.reportDirectory) still show payloads or rows of the customer; "
+                    + "delete them from the front of the chain when their time is over:")
+            lines += standing.map { "  " + $0 }
+        }
+        if let unlisted {
+            lines.append(
+                "The lists of runs up to \(unlisted) are deleted (retention), so not all of their "
+                    + "folders that show the customer are named. Search them for the ids that "
+                    + "--json lists.")
+        }
+        let comparisons = settings.reportDirectory + "/" + CompareReport.folderName
+        if ReportFolder.newestRun(in: comparisons) != nil {
+            lines.append(
+                "Reports of comparisons were not looked through. Those of \(comparisons) may show "
+                    + "the customer too; search them for the ids that --json lists.")
+        }
+        return lines
     }
 }

@@ -111,6 +111,13 @@ import trueup
         #expect(outcome.diagnostics.contains("is empty"), "\(outcome.diagnostics)")
     }
 
+    @Test func `says that payloads of rows that are gone may still be stored`() async throws {
+        let place = try await Workplace().initialised()
+        let outcome = await place.run("erase", "customer-1")
+        #expect(outcome.status == .empty)
+        #expect(outcome.output.contains("may still be stored"), "\(outcome.output)")
+    }
+
     @Test(arguments: ["0", "abc", "-1"])
     func `says what a rate is where one is none`(rate: String) async {
         let outcome = await workplace.run(["throttle", "nightly", "--", rate])
