@@ -158,7 +158,8 @@ extension SQLiteStore {
         return failure
     }
 
-    /// A transaction for callers that block, with errors of `body` passed through unchanged.
+    /// A transaction for callers that block, with errors of `body` and violated constraints passed
+    /// through unchanged.
     ///
     /// It loads rows: what customers have by them is not listed as gained by reports.
     func blockingWrite<Value>(
@@ -170,6 +171,8 @@ extension SQLiteStore {
                 return ended(
                     try connection.write { db in try begun(db, listsNew: false, body) })
             } catch let error as DatabaseError {
+                // A caller that loads looks for the row that is refused.
+                if error.resultCode == .SQLITE_CONSTRAINT, mirror?.isAhead != true { throw error }
                 let translated = translated(error, doing: doing)
                 guard translated.isBusy, attempt < StoreLimits.busyAttempts else {
                     throw translated

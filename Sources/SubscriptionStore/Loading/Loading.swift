@@ -4,7 +4,8 @@ package import Subscriptions
 /// Loading files of rows: nothing of a file with a line that is refused.
 ///
 /// A good file is merged some hundred lines at a time, so that no service waits for long; a load
-/// that is killed has merged a part, and loading the file again merges the rest.
+/// that is killed has merged a part, and loading the file again merges the rest. So it is where a
+/// constraint or a trigger of the company's refuses a row.
 extension SQLiteStore {
     /// Loads subscription rows.
     ///
@@ -84,34 +85,63 @@ extension SQLiteStore {
             counts.outdated = try loading.read { db in try outdated(table, db) }
             var last: StatementArguments?
             var compared = 0
+            var rows = StoreLimits.scatteredRowsPerChunk
             while true {
                 progress(compared, lines)
-                if !dryRun, let next = try nextUnheld(of: table, after: last, on: loading),
-                    let inserted = try blockingWrite(
-                        doing, on: loading, { db in try insert(next, of: table, db) })
-                {
-                    counts.inserted += inserted
-                    compared += inserted
-                    last = next.last
-                    continue
-                }
-                let taken = try takeNext(of: table, after: &last, on: loading)
-                guard taken > 0 else { break }
-                compared += taken
-                guard !dryRun else {
-                    counts = try loading.read { [counts] db in
-                        try compare(table, counted: counts, db)
+                let before = last
+                var taken = 0
+                do {
+                    if !dryRun, rows == StoreLimits.scatteredRowsPerChunk,
+                        let next = try nextUnheld(of: table, after: last, on: loading),
+                        let inserted = try blockingWrite(
+                            doing, on: loading, { db in try insert(next, of: table, db) })
+                    {
+                        counts.inserted += inserted
+                        compared += inserted
+                        last = next.last
+                        continue
                     }
-                    continue
-                }
-                // A merge that is tried again counts once.
-                counts = try blockingWrite(doing, on: loading) { [counts] db in
-                    try merge(table, counted: counts, db)
+                    taken = try takeNext(rows, of: table, after: &last, on: loading)
+                    guard taken > 0 else { break }
+                    guard !dryRun else {
+                        compared += taken
+                        counts = try loading.read { [counts] db in
+                            try compare(table, counted: counts, db)
+                        }
+                        continue
+                    }
+                    // A merge that is tried again counts once.
+                    counts = try blockingWrite(doing, on: loading) { [counts] db in
+                        try merge(table, counted: counts, db)
+                    }
+                    compared += taken
+                    rows = min(StoreLimits.scatteredRowsPerChunk, rows * 2)
+                } catch let error as DatabaseError
+                    where !dryRun && error.resultCode == .SQLITE_CONSTRAINT
+                {
+                    guard taken != 1 else {
+                        counts.refusal = try refusal(of: table, error, on: loading)
+                        return counts
+                    }
+                    // By halves down to the one line that is refused, with those before it merged.
+                    rows = max(1, (taken > 0 ? taken : rows) / 2)
+                    last = before
                 }
             }
             counts.unchanged = lines - counts.skippedAsOlder - counts.updated - counts.inserted
             return counts
         }
+    }
+
+    /// Says which line of a merge a constraint or a trigger of the company's refused, and why.
+    private func refusal(
+        of table: StagedTable, _ error: DatabaseError, on loading: DatabaseQueue
+    ) throws -> String {
+        let id = try loading.writeWithoutTransaction { db in
+            try String.fetchOne(db, sql: table.firstID)
+        }
+        return "the database refused the row \(id ?? "") in the table `\(table.name)`: "
+            + "\(error.message ?? "no message") (SQLite \(error.extendedResultCode.rawValue))"
     }
 
     private func outdated(_ table: StagedTable, _ db: Database) throws -> OutdatedLines {
@@ -213,11 +243,12 @@ extension SQLiteStore {
     ///
     /// - Returns: How many.
     private func takeNext(
-        of table: StagedTable, after last: inout StatementArguments?, on loading: DatabaseQueue
+        _ rows: Int, of table: StagedTable, after last: inout StatementArguments?, on loading: DatabaseQueue
     ) throws -> Int {
         let (taken, key) = try loading.writeWithoutTransaction { [last] db in
             try db.executeCached("DELETE FROM \(StagedTable.staging)")
-            try db.executeCached(table.takeNext(afterAKey: last != nil), last ?? [])
+            try db.executeCached(
+                table.takeNext(afterAKey: last != nil), (last ?? []) + [rows])
             let taken = db.changesCount
             guard taken > 0 else { return (0, last) }
             let row = try Row.fetchOne(db.cachedStatement(sql: table.lastKey))

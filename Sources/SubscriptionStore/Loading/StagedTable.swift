@@ -82,13 +82,19 @@ struct StagedTable: Sendable {
         return "INSERT OR IGNORE INTO \(Self.lines) VALUES (\(marks))"
     }
 
-    /// Takes the next lines for a merge; how many there are shows in the number of changes.
+    /// Takes the next lines for a merge, at most as many as its last argument says; how many there
+    /// are shows in the number of changes.
     func takeNext(afterAKey: Bool) -> String {
         """
         INSERT INTO \(Self.staging) SELECT * FROM \(Self.lines)
         \(afterAKey ? "WHERE \(follows(afterAKey))" : "")
-        ORDER BY \(keyList) LIMIT \(StoreLimits.scatteredRowsPerChunk)
+        ORDER BY \(keyList) LIMIT ?
         """
+    }
+
+    /// The id of the first line of a merge.
+    var firstID: String {
+        "SELECT \(keyColumns.last ?? "") FROM \(Self.staging) ORDER BY \(keyList) LIMIT 1"
     }
 
     /// The key of the last line of a merge.

@@ -18,6 +18,8 @@ package struct LoadCounts: Hashable, Sendable {
     /// Lines whose `signed_date` is older than the stored row's, and those that an outdated statement skips.
     package var skippedAsOlder = 0
     package var outdated = OutdatedLines()
+    /// Which row a constraint or a trigger of the company's refused, and why: the load ended there.
+    package var refusal: String?
 
     package init() {}
 }

@@ -7,7 +7,7 @@ struct BadLineLog {
     /// Without `--skip-bad-rows` the file is refused anyway, and its first faults tell enough.
     static let namedWhenRefusing = 20
 
-    private let file: String
+    let file: String
     private let namesAll: Bool
     private let asJSON: Bool
     /// Where all of them are written.

@@ -9,8 +9,8 @@ struct Import: Verb {
     static let configuration = CommandConfiguration(
         abstract: "Load rows, periods, purchases, receipts or received notifications from a file.",
         discussion: """
-            It loads all of the file or nothing: a bad line makes it exit with 65, and the message names \
-            each bad line with its reason. It skips a row whose signed_date is older than the stored \
+            It loads nothing of a file with a bad line, but exits with 65 and names each bad line with \
+            its reason. It skips a row whose signed_date is older than the stored \
             row's, or missing where the stored row has one. Columns that the file (or a line of JSON \
             Lines) does not have stay as they are. It waits up to 10 seconds for an active run.
 
@@ -69,7 +69,8 @@ struct Import: Verb {
         [CommandStatuses.database],
         [
             .ok: "loaded; with --skip-bad-rows, without the bad lines",
-            .data: "the file has bad lines or cannot be read; nothing was loaded",
+            .data: "the file has bad lines or cannot be read, and nothing was loaded; or the "
+                + "database refused a row",
             .cannotCreate: "the file of --bad-rows cannot be created",
         ])
 
@@ -144,6 +145,7 @@ struct Import: Verb {
         }
         _ = consume lock
         terminal.clear()
+        if let refusal = loaded.refusal { throw refusal }
         try show(loaded, in: invocation)
         return .ok
     }
@@ -307,6 +309,16 @@ private struct ImportIntake {
 
 /// The message of an import at its end.
 extension ImportIntake {
+    /// The error of a load that the database ended at a row; `nil` where it took all.
+    var refusal: CommandFailure? {
+        guard let refusal = counts.refusal else { return nil }
+        return CommandFailure(
+            .data,
+            "\(PlainText.of("\(log.file): \(refusal)")). Before it, \(counts.inserted) rows were "
+                + "inserted and \(counts.updated) updated, and these stay. Fix this row, or the "
+                + "constraint or trigger, and import the same file again: it loads the rest")
+    }
+
     /// The result in one line.
     var text: String {
         let lines = lines.counted(command.receipts ? "receipt" : "line")

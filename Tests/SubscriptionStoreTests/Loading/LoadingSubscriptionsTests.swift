@@ -115,6 +115,44 @@ import Testing
         #expect(try store.subscriptions().isEmpty)
     }
 
+    @Test func `ends at the row that a constraint of the company's refuses, and names it`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try database.execute("CREATE UNIQUE INDEX own ON subscriptions (app_account_token)")
+        var rows = (0..<1200).map { subscription("\(10_000 + $0)") }
+        for index in rows.indices { rows[index].appAccountToken = "token-\(index)" }
+        rows[1100].appAccountToken = "token-5"
+        let counts = try store.load(rows)
+        let refusal = try #require(counts.refusal)
+        #expect(refusal.contains("the row 11100 in the table `subscriptions`"), "\(refusal)")
+        #expect(refusal.contains("UNIQUE constraint failed"), "\(refusal)")
+        #expect([counts.inserted, counts.updated] == [1100, 0])
+        #expect(try store.subscriptions().count == 1100)
+        // With the row mended, the same file loads the rest.
+        rows[1100].appAccountToken = "token-1100"
+        let rest = try store.load(rows)
+        #expect(rest.refusal == nil)
+        #expect([rest.inserted, rest.updated, rest.unchanged] == [100, 0, 1100])
+    }
+
+    @Test func `ends at the row that a trigger of the company's refuses to change`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let ids = ["1", "2", "3"]
+        try store.load(ids.map { subscription($0, status: 1) })
+        try database.execute(
+            """
+            CREATE TRIGGER own BEFORE UPDATE OF status ON subscriptions
+            WHEN new.original_transaction_id = '2' BEGIN SELECT RAISE(ABORT, 'not this one'); END
+            """)
+        let counts = try store.load(ids.map { subscription($0, status: 2) })
+        let refusal = try #require(counts.refusal)
+        #expect(refusal.contains("refused the row 2 "), "\(refusal)")
+        #expect(refusal.contains("not this one"), "\(refusal)")
+        #expect(counts.updated == 1)
+        #expect(try store.subscriptions().map(\.status) == [2, 1, 1])
+    }
+
     @Test func `lets the company's services write while lines are produced`() throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
