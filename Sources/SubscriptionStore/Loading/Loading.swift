@@ -24,33 +24,36 @@ extension SQLiteStore {
         progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> LoadCounts {
         let fields = SubscriptionField.allCases
-        let table = try subscriptions(giving: columns, dryRun: dryRun)
-        return try load(into: table, dryRun: dryRun, produce, progress) {
+        let (table, wanted) = try subscriptions(giving: columns, dryRun: dryRun)
+        return try load(into: table, adding: wanted, dryRun: dryRun, produce, progress) {
             row, given, stage in
             try stage.add(fields, given: given) { row.value(of: $0) }
         }
     }
 
-    /// The table of subscriptions for a file with these columns.
+    /// The table of subscriptions for a file with these columns, and those that are to be added to
+    /// it before the first merge.
     ///
     /// Optional columns are added where the table lacks them and the file has them: so a company
     /// gets them that wants them.
     private func subscriptions(
         giving columns: Set<SubscriptionField>, dryRun: Bool
-    ) throws -> StagedTable {
-        var absent = try columnsNotStored()
-        let wanted = absent.intersection(columns)
-        if !dryRun, !wanted.isEmpty {
-            try StoreError.naming("adding columns to the table `subscriptions`") {
-                let connection = try file.connectToWrite(
-                    cacheKibibytes: StoreLimits.loadingCacheKibibytes)
-                defer { try? connection.close() }
-                // Books on a server have all columns, so this is never told to one.
-                try connection.write { db in try OptionalColumns.add(wanted, to: db) }
-            }
-            absent.subtract(wanted)
+    ) throws -> (StagedTable, adding: Set<SubscriptionField>) {
+        let absent = try columnsNotStored()
+        let wanted = dryRun ? [] : absent.intersection(columns)
+        let lacking = absent.subtracting(wanted)
+        return (.subscriptions(giving: columns, lacking: lacking), wanted)
+    }
+
+    private func add(_ wanted: Set<SubscriptionField>) throws {
+        guard !wanted.isEmpty else { return }
+        try StoreError.naming("adding columns to the table `subscriptions`") {
+            let connection = try file.connectToWrite(
+                cacheKibibytes: StoreLimits.loadingCacheKibibytes)
+            defer { try? connection.close() }
+            // Books on a server have all columns, so this is never told to one.
+            try connection.write { db in try OptionalColumns.add(wanted, to: db) }
         }
-        return .subscriptions(giving: columns, lacking: absent)
     }
 
     /// Loads rows of periods or purchases, in the same way.
@@ -70,7 +73,7 @@ extension SQLiteStore {
 
     /// Stages all lines, then merges them; `keep` puts a line into the temporary table.
     func load<Line>(
-        into table: StagedTable, dryRun: Bool,
+        into table: StagedTable, adding wanted: Set<SubscriptionField> = [], dryRun: Bool,
         _ produce: (_ add: (Line, UInt64?) throws -> LineOutcome) throws -> Void,
         _ progress: (Int, Int) -> Void,
         _ keep: @escaping (Line, UInt64?, inout LineStage) throws -> LineOutcome
@@ -80,6 +83,8 @@ extension SQLiteStore {
             let loading = try connectToLoad(dryRun: dryRun, doing)
             defer { try? loading.close() }
             let lines = try stage(in: table, on: loading, produce, keep)
+            // Only now: a file that is refused changes nothing.
+            try add(wanted)
             var counts = LoadCounts()
             // Before the first merge, while it shows which lines meet a row.
             counts.outdated = try loading.read { db in try outdated(table, db) }
@@ -456,10 +461,11 @@ extension SQLiteStore {
         _ produce: (_ add: ([LocalSubscription], UInt64?) throws -> LineOutcome) throws -> Void,
         progress: (Int, Int) -> Void = { _, _ in }
     ) throws -> LoadCounts {
-        let table = try subscriptions(giving: columns, dryRun: dryRun)
+        let (table, wanted) = try subscriptions(giving: columns, dryRun: dryRun)
         let fields = SubscriptionField.allCases
         let completion = table.complete(["customer_id", "app_account_token"])
-        return try load(into: table, dryRun: dryRun, produce, progress) { rows, given, stage in
+        return try load(into: table, adding: wanted, dryRun: dryRun, produce, progress) {
+            rows, given, stage in
             try stage.addTogether { stage in
                 var outcome = rows.isEmpty ? LineOutcome.accepted : .repeated
                 for row in rows {

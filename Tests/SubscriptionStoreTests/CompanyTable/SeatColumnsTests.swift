@@ -74,6 +74,19 @@ import Testing
         #expect(try store.columnsNotStored() == SubscriptionField.optional)
     }
 
+    @Test func `are not added by a file that is refused`() throws {
+        struct Refused: Error {}
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        #expect(throws: Refused.self) {
+            try store.loadSubscriptions(columns: given) { add in
+                _ = try add(row("1", 5))
+                throw Refused()
+            }
+        }
+        #expect(try store.columnsNotStored() == SubscriptionField.optional)
+    }
+
     @Test func `may be the company's own, and of another type they are named`() throws {
         let database = try TemporaryDatabase()
         try database.execute("ALTER TABLE subscriptions ADD COLUMN quantity INTEGER")
