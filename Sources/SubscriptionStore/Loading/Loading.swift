@@ -246,9 +246,10 @@ extension SQLiteStore {
 
     /// Puts the next lines up for a merge, in the temporary database alone.
     ///
-    /// - Returns: How many.
+    /// - Returns: How many, which are at most `rows`.
     private func takeNext(
-        _ rows: Int, of table: StagedTable, after last: inout StatementArguments?, on loading: DatabaseQueue
+        _ rows: Int, of table: StagedTable, after last: inout StatementArguments?,
+        on loading: DatabaseQueue
     ) throws -> Int {
         let (taken, key) = try loading.writeWithoutTransaction { [last] db in
             try db.executeCached("DELETE FROM \(StagedTable.staging)")

@@ -173,6 +173,10 @@ struct StagedTable: Sendable {
         let isAbsent = absentColumns.contains(column)
         let held = beside == column ? heldBeside : isAbsent ? "NULL" : "t.\(column)"
         var parts = ["\(held) IS NOT s.\(column)", isGiven(column)]
+        if column != beside, !isAbsent {
+            // Empty text is empty, and an export writes it so.
+            parts.append("(s.\(column) IS NOT NULL OR t.\(column) IS NOT '')")
+        }
         if textColumns.contains(column) {
             parts.append(
                 "trueup_shown(CAST(t.\(column) AS BLOB), typeof(t.\(column)), "

@@ -74,6 +74,24 @@ import Testing
         #expect(try store.subscriptions().first?.rowVersion == 1)
     }
 
+    @Test func `leaves empty text alone, which an export writes as an empty column`() throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("2")])
+        try database.execute(
+            "UPDATE subscriptions SET app_account_token = '', customer_id = '', expires_date = ''")
+        var exported = try store.subscriptions()
+        let counts = try store.load(exported)
+        #expect([counts.unchanged, counts.updated] == [2, 0])
+        #expect(try store.subscriptions().map(\.rowVersion) == [2, 2])
+        exported[0].appAccountToken = "token"
+        #expect(try store.load(exported).updated == 1)
+        #expect(
+            try database.rows(
+                "SELECT app_account_token, customer_id, row_version FROM subscriptions")
+                == [["token", "", "3"], ["", "", "2"]])
+    }
+
     @Test func `a bare list of ids erases nothing and adds unknown rows`() throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
