@@ -30,8 +30,13 @@ struct UndoJudgement {
         """
 
     private func item(for entry: LedgerEntry) throws -> UndoItem {
-        if let done = try undoing(entry.number) {
-            return UndoItem(entry: entry, standing: .done(entry: done.number, runID: done.runID))
+        let undos = try undos(of: entry.number)
+        if let last = undos.last {
+            return UndoItem(
+                entry: entry,
+                standing: isInForce(after: undos)
+                    ? .conflict(.broughtBack(runID: last.runID))
+                    : .done(entry: last.number, runID: last.runID))
         }
         do {
             let situation = try situation(of: entry)
@@ -58,7 +63,11 @@ struct UndoJudgement {
         let numbers = Set(later.map(\.number))
         for other in later {
             if let undone = other.undoOf, numbers.contains(undone) { continue }
-            if try undoing(other.number) != nil { continue }
+            let undos = try undos(of: other.number)
+            guard isInForce(after: undos) else { continue }
+            if let redo = undos.last {
+                throw UndoConflict.corrected(entry: redo.number, runID: redo.runID)
+            }
             guard try isOfRun(other.number), case .ready(let step) = try item(for: other).standing
             else { throw UndoConflict.corrected(entry: other.number, runID: other.runID) }
             now = after(step, now)
@@ -145,6 +154,22 @@ struct UndoJudgement {
                 entry.number, entry.table, entry.transactionID ?? "",
             ]
         ).map { try LedgerEntry($0) }
+    }
+
+    /// The entry that reverted one, the entry that reverted that one, and so on.
+    private func undos(of number: Int64) throws -> [(number: Int64, runID: String)] {
+        var undos: [(number: Int64, runID: String)] = []
+        var last = number
+        while let next = try undoing(last), next.number > last {
+            undos.append(next)
+            last = next.number
+        }
+        return undos
+    }
+
+    /// An undo that was undone itself leaves a correction in force.
+    private func isInForce(after undos: [(number: Int64, runID: String)]) -> Bool {
+        undos.count.isMultiple(of: 2)
     }
 
     /// The entry that reverted one.

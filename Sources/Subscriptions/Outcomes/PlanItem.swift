@@ -281,7 +281,7 @@ package struct UndoItem: Hashable, Sendable {
     package enum Standing: Hashable, Sendable {
         /// The row is as the entry left it; this correction reverts it.
         case ready(PlannedCorrection)
-        /// Already reverted by this later entry, of this run.
+        /// Reverted, last by this later entry, of this run.
         case done(entry: Int64, runID: String)
         case conflict(UndoConflict)
     }
@@ -307,6 +307,8 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
     case written(version: Int64, was: Int64)
     /// A later correction changed the row again.
     case corrected(entry: Int64, runID: String)
+    /// The correction was reverted, and this run reverted that in turn.
+    case broughtBack(runID: String)
     /// The correction was reverted, and Apple has signed a newer statement since then: to revert
     /// that would write the older one again.
     case outdated(newest: Timestamp)
@@ -322,6 +324,8 @@ package enum UndoConflict: Hashable, Sendable, CustomStringConvertible {
             "the row was written to since (version \(version), was \(was))"
         case .corrected(let entry, let runID):
             "corrected again by ledger entry \(entry); undo run \(runID) first"
+        case .broughtBack(let runID):
+            "reverted before, and brought back by run \(runID): trueup undo \(runID)"
         case .outdated(let newest):
             "Apple signed a newer statement at \(newest.rfc3339); the next run checks the row"
         case .table(let why): why

@@ -139,6 +139,36 @@ import Testing
         #expect(versions == [["5"], ["1"]])
     }
 
+    @Test func `a correction that an undone undo brought back names the run to undo`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("3")])
+        try await corrected(store, [drift("1"), missing("7"), period("31", of: "3")])
+        let before = try rows(database)
+        try await undo("run-1", store, as: "undo")
+        try await undo("undo", store, as: "redo")
+        let (counts, _) = try await undo("run-1", store, as: "again")
+        #expect((counts.ready, counts.done, counts.conflicts) == (0, 0, 3))
+        #expect(counts.named.allSatisfy { $0.hasSuffix("by run redo: trueup undo redo") })
+        #expect(try rows(database) == before)
+        // Once that run is undone, the correction is reverted, and the first undo is in force.
+        #expect(try await undo("redo", store, as: "last").counts.ready == 3)
+        #expect(try await undo("run-1", store, as: "later").counts.done == 3)
+        #expect(try await undo("undo", store, as: "latest").counts.conflicts == 3)
+    }
+
+    @Test func `a later correction that was brought back stands in the way as well`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        try await corrected(store, [drift("1")])
+        try await corrected(store, [driftAgain("1")], run: "run-2")
+        try await undo("run-2", store, as: "undo")
+        try await undo("undo", store, as: "redo")
+        let (counts, _) = try await undo("run-1", store, as: "early")
+        #expect(counts.named.map { $0.contains("undo run redo first") } == [true])
+    }
+
     @Test func `rows that anybody wrote to since are named and left`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
