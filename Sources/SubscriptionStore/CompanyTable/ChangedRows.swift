@@ -29,6 +29,7 @@ package enum ExportStart: Hashable, Sendable {
 
 /// The newest correction of a row.
 package struct LastChange: Hashable, Sendable {
+    /// `delete` where the row is gone now, and only there.
     package var action: RowAction
     package var entry: Int64
     package var runID: String
@@ -51,8 +52,8 @@ extension SQLiteStore {
     ///
     /// - Parameters:
     ///   - start: Where to begin.
-    ///   - body: Takes each row once as it is now, without values besides its key where it was
-    ///     deleted; and the last correction of it, `nil` in an export of all rows.
+    ///   - body: Takes each row once as it is now, without values besides its key where it is
+    ///     gone; and the last correction of it, `nil` in an export of all rows.
     /// - Returns: How many rows there were, and up to where.
     /// - Throws: An error of the database or of `body`.
     package func forEachChangedSubscription(
@@ -122,13 +123,17 @@ private struct ChangedRows {
         }
         try db.forEachRow(changed(columns), [last, table.rawValue]) { row in
             end.rows += 1
+            let isThere = row.integer(at: count + 4) == 1
+            // The company may have deleted the row since, or stored it again.
+            var action = row.text(at: count + 2).flatMap(RowAction.init) ?? .update
+            if !isThere { action = .delete } else if action == .delete { action = .update }
             try body(
-                row.integer(at: count + 4) == 1
+                isThere
                     ? record(row)
                     : gone(SubscriptionKey(row, at: count + 5), row.text(at: count + 8) ?? ""),
                 LastChange(
-                    action: row.text(at: count + 2).flatMap(RowAction.init) ?? .update,
-                    entry: row.integer(at: count) ?? 0, runID: row.requiredText(at: count + 1),
+                    action: action, entry: row.integer(at: count) ?? 0,
+                    runID: row.requiredText(at: count + 1),
                     writtenAt: row.requiredTime(at: count + 3)))
         }
         return end

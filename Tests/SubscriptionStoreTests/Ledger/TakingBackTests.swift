@@ -139,7 +139,8 @@ import Testing
         #expect(versions == [["5"], ["1"]])
     }
 
-    @Test func `a correction that an undone undo brought back names the run to undo`() async throws {
+    @Test func `a correction that an undone undo brought back names the run to undo`() async throws
+    {
         let database = try TemporaryDatabase()
         let store = try database.open()
         try store.load([subscription("1"), subscription("3")])
@@ -167,6 +168,22 @@ import Testing
         try await undo("undo", store, as: "redo")
         let (counts, _) = try await undo("run-1", store, as: "early")
         #expect(counts.named.map { $0.contains("undo run redo first") } == [true])
+    }
+
+    /// The company decides whether a row is there, after a correction and after its undo.
+    @Test func `an export of changes says of a row whether it is there`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("2")])
+        try await corrected(store, [drift("1"), drift("2"), missing("7"), missing("8")])
+        try await undo("run-1", store, as: "undo")
+        try store.load([subscription("7")])
+        try database.execute("DELETE FROM subscriptions WHERE original_transaction_id = '2'")
+        var changes: [String: RowAction] = [:]
+        _ = try store.forEachChangedSubscription(from: .run(1)) { row, change in
+            changes[row.key.originalTransactionID] = change?.action
+        }
+        #expect(changes == ["1": .update, "2": .delete, "7": .update, "8": .delete])
     }
 
     @Test func `rows that anybody wrote to since are named and left`() async throws {
