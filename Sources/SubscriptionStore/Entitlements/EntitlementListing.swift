@@ -102,9 +102,16 @@ extension SQLiteStore {
     }
 
     /// The number of a run, by which changes are dated; `nil` for a run that is not kept.
+    ///
+    /// - Throws: `.unavailable` where the name is that of a declared restore.
     package func number(ofRun runID: String) throws(StoreError) -> Int64? {
         try view("looking for a run") { db in
-            try db.integer("SELECT run_seq FROM trueup_runs WHERE run_id = ?", [runID])
+            let number = try db.integer(
+                "SELECT run_seq FROM trueup_runs WHERE run_id = ?", [runID])
+            guard number == nil, let text = try Self.declaration(reportedAs: runID, db) else {
+                return number
+            }
+            throw StoreError.unavailable(text)
         }
     }
 }

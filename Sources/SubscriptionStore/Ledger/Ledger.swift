@@ -341,8 +341,8 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// Returns why a name cannot be rendered that belongs to a declared restore and not to a run;
-    /// `nil` for any other name.
+    /// Returns why a name cannot be used as a run's that belongs to a declared restore; `nil` for any
+    /// other name.
     static func declaration(
         reportedAs runID: String, _ db: Database
     ) throws -> String? {
@@ -354,8 +354,8 @@ extension SQLiteStore {
         guard let declared, let written = declared.time(at: 2) else { return nil }
         return
             "\(runID) is not a run but a declaration: at \(written.rfc3339) `trueup restored` declared "
-            + "that the database was restored (\(declared.requiredText(at: 1))). It checked no row, "
-            + "so there is no report to render. The declaration is entry "
+            + "that the database was restored (\(declared.requiredText(at: 1))). It checked and "
+            + "changed no row, so there is no report to render. The declaration is entry "
             + "\(declared.integer(at: 0) ?? 0) of the ledger. Its report folder has it as well; "
             + "`trueup verify` checks that folder."
     }

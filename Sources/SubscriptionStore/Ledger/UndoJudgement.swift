@@ -320,6 +320,7 @@ extension SQLiteStore {
     }
 
     private static func require(_ runID: String, _ db: Database) throws {
+        if let text = try declaration(reportedAs: runID, db) { throw StoreError.unavailable(text) }
         // Books that were put back know a run since then only by its corrections.
         guard
             try db.holds("trueup_runs WHERE run_id = ?", [runID])

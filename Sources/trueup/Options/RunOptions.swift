@@ -415,12 +415,14 @@ struct RunName {
         _ settings: Settings, in store: SQLiteStore, _ invocation: Invocation
     ) throws -> Int64 {
         let runID = try whole(settings, in: invocation)
-        guard let number = try store.number(ofRun: runID) else {
-            throw CommandFailure(
-                .usage,
-                "no run \(PlainText.of(runID)) is kept; \"trueup status\" lists the last ones")
+        do {
+            if let number = try store.number(ofRun: runID) { return number }
+        } catch StoreError.unavailable(let text) {
+            throw CommandFailure(.usage, text)
         }
-        return number
+        throw CommandFailure(
+            .usage,
+            "no run \(PlainText.of(runID)) is kept; \"trueup status\" lists the last ones")
     }
 
     /// Returns the record of the run.

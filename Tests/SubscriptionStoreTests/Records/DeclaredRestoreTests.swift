@@ -19,12 +19,20 @@ import Testing
         #expect(text.contains("the disk was lost"))
         #expect(text.contains("entry 1 of the ledger"))
         #expect(refusal(of: "restored-2", by: store).contains("There is no run restored-2"))
+        // All that takes the name of a run says the same, an undo and a list of changes as well.
+        #expect(refusal { try store.forEachUndo(ofRun: "restored-1") { _ in } } == text)
+        #expect(refusal { _ = try store.number(ofRun: "restored-1") } == text)
+        #expect(try store.number(ofRun: "restored-2") == nil)
     }
 
     /// Why there is no record of a run.
     private func refusal(of runID: String, by store: SQLiteStore) -> String {
+        refusal { _ = try store.runRecord(ofRun: runID) }
+    }
+
+    private func refusal(_ body: () throws -> Void) -> String {
         do {
-            _ = try store.runRecord(ofRun: runID)
+            try body()
             return ""
         } catch {
             return "\(error)"
