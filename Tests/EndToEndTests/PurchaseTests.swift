@@ -156,6 +156,9 @@ import Testing
         #expect(try found(place).isEmpty)
         #expect(try place.reportLines("corrections.jsonl").isEmpty)
 
+        let shown = try place.run("undo", runID)
+        #expect(shown.output.contains("  purchase "), "\(shown.output)")
+        #expect(!shown.output.contains("  period "), "\(shown.output)")
         let undone = try place.run("undo", runID, "--execute")
         #expect([0, 2].contains(undone.status), "\(undone.output)\(undone.errors)")
         #expect(try stored(place) == drifted)

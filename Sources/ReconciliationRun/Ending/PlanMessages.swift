@@ -218,7 +218,7 @@ struct PlannedEnding: Hashable, Sendable {
                     + "rows were not changed. plan.json names both (\"access_continues_by\"). Once the "
                     + "table has the other one, give the same command again: \(commands.again)")
         }
-        if case .undo = source {
+        if case .undo = source, unwritten.othersWereWritten || undo?.done ?? 0 > 0 {
             sentences.append(
                 "Apple's statements have not changed, so the next run with mode apply writes the "
                     + "reverted values again. Until you know why they were wrong, set \"mode: check\" "

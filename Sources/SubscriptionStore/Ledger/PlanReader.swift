@@ -486,6 +486,8 @@ extension SQLiteStore {
     ) async throws(StoreError) -> UnwrittenCorrections {
         try await read("counting what was not written") { db in
             var unwritten = UnwrittenCorrections()
+            unwritten.othersWereWritten = try db.holds(
+                "trueup_pass_corrections WHERE pass_id = ? AND fate = 'applied'", [pass.passID])
             try db.forEachRow(
                 """
                 SELECT \(PlannedCorrection.columns), c.fate, p.reason

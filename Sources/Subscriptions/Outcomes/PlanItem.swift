@@ -386,7 +386,9 @@ package struct UnwrittenCorrections: Hashable, Sendable {
     package var asPlanned = 0
     /// Those of the stale ones whose statement is older than another one that a run has seen since.
     package var outdated = 0
-    /// The first of these.
+    /// Whether others were written.
+    package var othersWereWritten = false
+    /// The first of the outdated ones.
     package var namedOutdated: [OutdatedStatement] = []
 
     package init() {}

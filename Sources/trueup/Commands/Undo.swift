@@ -171,7 +171,7 @@ extension Undo {
         let entry = item.entry
         let number = String(entry.number)
         let id =
-            entry.transactionID.map { "period \($0)" }
+            entry.transactionID.map { "\(entry.changes.nameOfTransaction) \($0)" }
             ?? entry.subscription.originalTransactionID
         switch item.standing {
         case .done(_, let run):

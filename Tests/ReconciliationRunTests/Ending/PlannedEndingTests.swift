@@ -112,4 +112,14 @@ import Testing
         #expect(text.contains("7: the row is gone"))
         #expect(text.contains("mode: check"))
     }
+
+    @Test func `an undo that reverted nothing says nothing of reverted values`() {
+        var counts = UndoCounts()
+        counts.ready = 2
+        let end = RunEnd.store(.schema("The table lacks a column."))
+        var refused = decision(.undo(ofRun: "r"), undo: counts, end: end)
+        #expect(!refused.messages.joined().contains("reverted values"))
+        refused.planned?.unwritten.othersWereWritten = true
+        #expect(refused.messages.joined().contains("reverted values"))
+    }
 }
