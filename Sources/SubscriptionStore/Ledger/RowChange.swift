@@ -340,6 +340,7 @@ extension Ledger {
     /// Notes what follows for the row of an entry that was reverted.
     func noteReverted(_ entry: Int64) throws {
         try reopenFindings(of: entry)
+        try reopenFindingsPastRetention(of: entry)
         try forgetAgreement(on: entry)
         try askAgain(about: entry)
     }
@@ -364,6 +365,23 @@ extension Ledger {
                     AND f.outcome_original_transaction_id = l.original_transaction_id
                     AND f.correction_id = c.correction_id AND f.superseded_by IS NULL
                 WHERE l.entry = ?)
+            """, [entry])
+    }
+
+    /// Opens the findings of a run whose lists were deleted, which say no more which finding a
+    /// correction was for: those of the row that the run reported last, by the rules of the entry.
+    private func reopenFindingsPastRetention(of entry: Int64) throws {
+        try db.executeCached(
+            """
+            UPDATE trueup_findings SET state = 'open', corrected_by = NULL
+            WHERE state = 'corrected' AND finding_id IN (
+                SELECT h.finding_id FROM trueup_ledger AS l
+                JOIN trueup_runs AS r ON r.run_id = l.run_id
+                JOIN trueup_findings AS h ON \(SubscriptionKey.agree("h", "l"))
+                    AND h.last_pass_id = r.pass_id
+                    AND instr(char(10) || l.kinds || char(10), char(10) || h.kind || char(10)) > 0
+                WHERE l.entry = ? AND NOT EXISTS (
+                    SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = r.pass_id))
             """, [entry])
     }
 

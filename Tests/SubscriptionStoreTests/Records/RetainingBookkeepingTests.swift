@@ -87,6 +87,11 @@ import Testing
             store, Night.header("undo", at: Self.later.unixMilliseconds, job: "undo run-1"))
         #expect(
             try await store.stageUndo(ofRun: "run-1", in: undo.pass, run: undo.run).ready == 1)
+        // What was corrected is open again, although nothing else is left of that run's lists.
+        let state = "SELECT state FROM trueup_findings WHERE original_transaction_id = '1'"
+        #expect(try database.value(state) == "corrected")
+        try await undo.apply()
+        #expect(try database.value(state) == "open")
     }
 
     @Test func `status says how much there is of each kind, and since when`() async throws {
