@@ -213,10 +213,11 @@ extension SQLiteStore {
     ///   - id: The original transaction id, or a `customer_id`.
     ///   - apps: The configured apps, where nothing but bookkeeping may be left of it.
     ///   - limit: How many runs to list.
+    ///   - now: The present: an acknowledgement that has ended no longer counts.
     /// - Returns: By key; empty for an unknown id.
     /// - Throws: `StoreError` when the database cannot be read.
     package func explanations(
-        of id: String, apps: [AppIdentity], nights limit: Int
+        of id: String, apps: [AppIdentity], nights limit: Int, at now: Timestamp
     ) throws(StoreError) -> [SubscriptionExplanation] {
         let doing = "explaining a subscription"
         return try view(doing) { db in
@@ -233,7 +234,7 @@ extension SQLiteStore {
             return try Set(configured).union(rows.keys).union(customers).sorted().compactMap {
                 key in
                 var reader = ExplanationReader(db: db, key: key, row: rows[key])
-                try reader.read(nights: limit)
+                try reader.read(nights: limit, at: now)
                 return reader.explanation.isEmpty ? nil : reader.explanation
             }
         }
@@ -253,7 +254,7 @@ private struct ExplanationReader {
 
     private var key: StatementArguments { explanation.key.arguments }
 
-    mutating func read(nights limit: Int) throws {
+    mutating func read(nights limit: Int, at now: Timestamp) throws {
         explanation.check = try Row.fetchOne(
             db,
             sql: """
@@ -273,7 +274,7 @@ private struct ExplanationReader {
                 firstDay: $0.requiredText(at: 0), lastDay: $0.requiredText(at: 1),
                 distinctDays: $0.number(at: 2) ?? 0)
         }
-        explanation.findings = try findings()
+        explanation.findings = try findings(at: now)
         for finding in explanation.findings {
             explanation.lastReported[finding.findingID] = try lastReport(of: finding)
         }
@@ -304,14 +305,26 @@ private struct ExplanationReader {
             restsOn: line.time(at: 2), attempts: line.number(at: 3) ?? 0)
     }
 
-    private func findings() throws -> [RememberedFinding] {
-        try Row.fetchAll(
+    /// An acknowledgement ends with its day, also before the next run says what the finding is then
+    /// called.
+    private func findings(at now: Timestamp) throws -> [RememberedFinding] {
+        let known = try Row.fetchAll(
             db,
             sql: """
                 SELECT \(RememberedFinding.columns) FROM trueup_findings AS h
                 WHERE \(SubscriptionKey.isKey) ORDER BY first_seen, finding_id
                 """, arguments: key
         ).compactMap(RememberedFinding.init)
+        return try known.map { finding in
+            guard finding.state == .acknowledged,
+                try !db.holds(
+                    "trueup_decisions AS d WHERE d.finding_id = ?2 AND \(Acknowledgements.isStanding)",
+                    [now.unixMilliseconds, finding.findingID])
+            else { return finding }
+            var ended = finding
+            ended.state = .open
+            return ended
+        }
     }
 
     private func lastReport(of finding: RememberedFinding) throws -> Finding? {

@@ -41,7 +41,7 @@ struct Explain: Verb {
         let now = try invocation.clock(startingAt: now, settings: settings)()
         let store = try Books(settings).openToRead(at: invocation.now())
         let explanations = try store.explanations(
-            of: id, apps: settings.identities, nights: Self.nights)
+            of: id, apps: settings.identities, nights: Self.nights, at: now)
         guard !explanations.isEmpty else {
             throw CommandFailure(
                 .data,
@@ -273,7 +273,8 @@ extension SubscriptionExplanation {
 
     private static func event(_ night: SubscriptionRun) -> Event {
         let status = night.exitStatus.map { "exit status \($0.code)" } ?? "not ended"
-        let scope = night.filters.isEmpty ? "" : ", partial"
+        let isWhole = night.filters.isEmpty || RunHeader.isForAppsAlone(night.filters)
+        let scope = isWhole ? "" : ", partial"
         return (
             night.started, "run",
             "\(night.runID) (\(PlainText.of(night.job)), \(night.mode)\(scope), \(status)): "

@@ -94,6 +94,8 @@ import Testing
             let overview = try store.overview(runs: 1, at: at(hour))
             #expect(overview.acknowledged.map(\.findingID) == (hour < 3 ? [id] : []))
             #expect(overview.openFindings.map(\.state) == (hour < 3 ? [] : [.open]))
+            let explained = try store.explanations(of: "1", apps: [app], nights: 1, at: at(hour))
+            #expect(explained.first?.findings.map(\.state) == [hour < 3 ? .acknowledged : .open])
         }
         // Acknowledged anew it is in the other list again.
         _ = try await store.acknowledge(id, reason: "known", until: nil, by: "ops", at: at(4))

@@ -25,8 +25,9 @@ import Testing
             try await night.conclude()
         }
         func looks(_ id: String) throws -> [SubscriptionRun.Look] {
-            try #require(try store.explanations(of: id, apps: [app], nights: 9).first).nights.map(
-                \.look)
+            let explained = try store.explanations(
+                of: id, apps: [app], nights: 9, at: Timestamp(unixMilliseconds: Night.start))
+            return try #require(explained.first).nights.map(\.look)
         }
         #expect(try looks("1") == [.judged, .inFlight, .notAsked])
         #expect(try looks("2").first == .inFlight)

@@ -103,7 +103,8 @@ import Testing
         #expect(known["missed"]?.receivedAt == nil)
         #expect(known["missed"]?.recoveredAt == night.run.started)
         #expect(known["unknown"] == nil)
-        let explained = try store.explanations(of: "1", apps: [app], nights: 1)
+        let explained = try store.explanations(
+            of: "1", apps: [app], nights: 1, at: Timestamp(unixMilliseconds: Night.start))
         let missed = explained.first?.notifications.first { $0.notificationUUID == "missed" }
         #expect(missed?.attempts.map(\.result) == ["TIMED_OUT", "OTHER"])
         #expect(missed?.attempts.map(\.attemptDate.unixMilliseconds) == [0, 1])
