@@ -255,6 +255,8 @@ private struct ExplanationReader {
     private var key: StatementArguments { explanation.key.arguments }
 
     mutating func read(nights limit: Int, at now: Timestamp) throws {
+        explanation.purchase = try LocalTransaction.purchase(
+            explanation.key.transaction(explanation.key.originalTransactionID), db)
         explanation.check = try Row.fetchOne(
             db,
             sql: """

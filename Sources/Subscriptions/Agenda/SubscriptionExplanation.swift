@@ -3,6 +3,8 @@ package struct SubscriptionExplanation: Hashable, Sendable {
     package var key: SubscriptionKey
     /// The company's row; `nil` where there is none.
     package var row: LocalSubscription?
+    /// The company's one-time purchase with this id; `nil` where there is none.
+    package var purchase: LocalTransaction?
     package var check: CheckRecord?
     package var pending: PendingQuestion?
     package var absence: AbsenceRecord?
@@ -23,10 +25,18 @@ package struct SubscriptionExplanation: Hashable, Sendable {
         return ValuesDigest(of: row) != check.check.values
     }
 
+    /// Whether the id is that of a one-time purchase: it has no row of a subscription, and neither
+    /// checks nor questions of its own.
+    package var isPurchase: Bool {
+        guard row == nil, check == nil else { return false }
+        return purchase != nil || findings.contains { $0.kind.hasPrefix("purchase_") }
+            || corrections.contains { $0.changes.transactionTable == .purchases }
+    }
+
     /// Whether anything at all is known.
     package var isEmpty: Bool {
-        row == nil && check == nil && pending == nil && absence == nil && findings.isEmpty
-            && corrections.isEmpty && notifications.isEmpty
+        row == nil && purchase == nil && check == nil && pending == nil && absence == nil
+            && findings.isEmpty && corrections.isEmpty && notifications.isEmpty
     }
 }
 

@@ -45,9 +45,10 @@ struct Explain: Verb {
         guard !explanations.isEmpty else {
             throw CommandFailure(
                 .data,
-                "trueup knows nothing of \(PlainText.of(id)). No row, check, finding, correction or "
-                    + "notification has this original transaction id, and no row or finding has it as "
-                    + "customer_id. If it is the id of a renewal, give the original transaction id."
+                "trueup knows nothing of \(PlainText.of(id)). No row, one-time purchase, check, "
+                    + "finding, correction or notification has this original transaction id, and no "
+                    + "row, purchase or finding has it as customer_id. If it is the id of a renewal, "
+                    + "give the original transaction id."
             )
         }
         let isCustomer = !explanations.contains { $0.key.originalTransactionID == id }
@@ -68,14 +69,18 @@ struct Explain: Verb {
 extension SubscriptionExplanation {
     func lines(at now: Timestamp) -> [String] {
         var lines = [
-            "Subscription \(PlainText.of(key.originalTransactionID)) of "
+            (isPurchase ? "One-time purchase " : "Subscription ")
+                + "\(PlainText.of(key.originalTransactionID)) of "
                 + "\(PlainText.of(key.bundleID)), \(PlainText.of(key.environment))",
-            "", "Stored row" + (rowTable.isEmpty ? ": none" : ""),
+            "",
+            (isPurchase ? "Stored row in purchases" : "Stored row")
+                + (rowTable.isEmpty ? ": none" : ""),
         ]
         lines += TerminalLines.table(rowTable) + [""]
+        // Of a purchase no check is recorded, so there is none to tell.
         lines += TerminalLines.table(
             [
-                ["last check", checkText], ["pending check", pendingText],
+                isPurchase ? nil : ["last check", checkText], ["pending check", pendingText],
                 absence.map { ["not found", text($0)] },
                 nextQuestionInWords(at: now).map { ["next check", $0] },
             ].compactMap(\.self))
@@ -90,11 +95,20 @@ extension SubscriptionExplanation {
     // MARK: As it stands
 
     private var rowTable: [[String]] {
-        guard let row else { return [] }
-        return SubscriptionField.allCases.compactMap { field in
-            let value = row.value(of: field)
-            return value.isEmpty ? nil : [field.rawValue, PlainText.of(value.plainText)]
+        if isPurchase {
+            return TransactionTable.purchases.fields.compactMap {
+                Self.line(of: $0.rawValue, purchase?.value(of: $0))
+            }
         }
+        return SubscriptionField.allCases.compactMap {
+            Self.line(of: $0.rawValue, row?.value(of: $0))
+        }
+    }
+
+    /// A column with its value; `nil` without one.
+    private static func line(of column: String, _ value: FieldValue?) -> [String]? {
+        guard let value, !value.isEmpty else { return nil }
+        return [column, PlainText.of(value.plainText)]
     }
 
     private var checkText: String {
@@ -180,7 +194,8 @@ extension SubscriptionExplanation {
         // Of the same moment: first what was the reason for the other.
         var events = statements
         events += notifications.flatMap(Self.events)
-        events += nights.map(Self.event)
+        // Of a purchase no check is stored, so nothing is left of a match.
+        events += nights.filter { !isPurchase || $0.look != .unknown }.map(Self.event)
         events += findings.flatMap {
             Self.events($0, lastReported[$0.findingID])
         }
@@ -310,6 +325,12 @@ extension SubscriptionExplanation {
             "row": row.map { row in
                 .object(
                     ofMembers: SubscriptionField.allCases.map {
+                        ($0.rawValue, row.value(of: $0).json)
+                    })
+            } ?? .null,
+            "purchase": purchase.map { row in
+                .object(
+                    ofMembers: TransactionTable.purchases.fields.map {
                         ($0.rawValue, row.value(of: $0).json)
                     })
             } ?? .null,

@@ -147,6 +147,26 @@ import Testing
                 == "NULL")
     }
 
+    /// A purchase has no row of a subscription, and no check of it is recorded.
+    @Test func `are explained by their own rows`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        _ = try await written(store, [refund("11")])
+        func explained(_ id: String) throws -> SubscriptionExplanation? {
+            try store.explanations(
+                of: id, apps: [app], nights: 1, at: Timestamp(unixMilliseconds: Night.start)
+            ).first
+        }
+        let corrected = try #require(try explained("11"))
+        #expect(corrected.isPurchase && corrected.row == nil)
+        #expect(corrected.purchase?.revocationPercentage == 50_000)
+        #expect(corrected.corrections.map(\.transactionID) == ["11"])
+        // Nothing but its row is known of the other.
+        #expect(try explained("12")?.purchase?.productID == "coins")
+        #expect(try explained("1")?.isPurchase == false)
+        #expect(try explained("13") == nil)
+    }
+
     @Test func `undo restores both to the letter`() async throws {
         let database = try TemporaryDatabase()
         let store = try held(database)

@@ -13,6 +13,21 @@ import Testing
         explanation.lines(at: Self.now).joined(separator: "\n")
     }
 
+    @Test func `of a one-time purchase has its row, and nothing of checks`() {
+        var explanation = SubscriptionExplanation(key: Self.key)
+        var purchase = LocalTransaction(
+            key: TransactionKey(
+                bundleID: Self.key.bundleID, environment: Self.key.environment,
+                transactionID: "11"), originalTransactionID: "11")
+        purchase.productID = "coins"
+        explanation.purchase = purchase
+        let text = text(of: explanation)
+        #expect(text.hasPrefix("One-time purchase 11 of com.example.app, Production"), "\(text)")
+        #expect(text.contains("Stored row in purchases\n"), "\(text)")
+        #expect(text.contains("coins"), "\(text)")
+        #expect(!text.contains("last check") && !text.contains("none:"), "\(text)")
+    }
+
     @Test func `calls a run partial that leaves out rows of its apps`() {
         func text(_ filters: [String]) -> String {
             var explanation = SubscriptionExplanation(key: Self.key)
