@@ -112,6 +112,24 @@ import Testing
                 """), "\(text)")
     }
 
+    @Test(arguments: [
+        ("2026-12-01T00:00:00Z", "2026-11-30"),
+        ("2026-12-01T12:30:00Z", "2026-12-01T12:30:00.000Z"),
+    ])
+    func `shows the last day of an acknowledgement, or the time of its end`(
+        end: String, shown: String
+    ) {
+        let summary = Situations.run([.ok]) {
+            $0.acknowledged = [
+                AcknowledgedFinding(
+                    findingID: "f-9", kind: .identity, severity: .critical,
+                    originalTransactionID: "2000000000000077", decision: 1, actor: "ben@host",
+                    reason: "a family", decidedAt: Samples.started, until: Samples.time(end))
+            ]
+        }
+        #expect(words(summary).contains("ben@host \(shown) a family"), "\(words(summary))")
+    }
+
     @Test func `of an empty table counts what Apple's history shows and no row holds`() {
         let summary = Situations.run([.empty, .findings]) {
             $0.findings = [

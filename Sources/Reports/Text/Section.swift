@@ -186,6 +186,11 @@ extension Timestamp {
         String(rfc3339.prefix { $0 != "." }.map { $0 == "T" ? " " : $0 })
     }
 
+    /// The last day of what ends with a UTC day, otherwise the time of its end.
+    var endInWords: String {
+        self == startOfDay() ? startOfDay(addingDays: -1).utcDay : rfc3339
+    }
+
     /// For example `2 h 3 min`, `2 min 36 s`, `0.8 s`.
     func duration(until end: Timestamp) -> String {
         let milliseconds = max(0, end.milliseconds(since: self))

@@ -397,7 +397,7 @@ extension Section {
         for finding in summary.acknowledged.prefix(mostAcknowledged) {
             section.add([
                 finding.findingID, finding.kind.rawValue, (finding.originalTransactionID ?? ""),
-                finding.actor, finding.until.map { String($0.rfc3339.prefix(10)) } ?? "",
+                finding.actor, finding.until?.endInWords ?? "",
                 finding.reason,
             ])
         }
