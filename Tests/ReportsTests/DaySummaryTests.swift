@@ -33,13 +33,31 @@ import Testing
                                                        -----  ------  ---------  ---------  ----  ---
                   all                                  4,000      74          6         62    24   16
                   - The sums add up the runs: a row or finding that two runs saw counts twice.
-                  - A dash: the run was killed, or its records are past retention.
+                  - A dash: the run was killed, or its records are past retention. The sums leave it out, so the
+                    true ones may be larger.
 
                 LIST PRICES OF PERIODS CONCERNED    amount  currency  periods
                   to the harm of customers           19.98  EUR             2
                   to the harm of the company      2,469.12  USD            24
 
                 """)
+    }
+
+    @Test func `have no sums where nothing is known of any`() {
+        let night = DaySummary(
+            day: "2026-11-20",
+            runs: [
+                run("20261120T031704Z-000001", nil, .ok), run("20261120T041704Z-000002", nil, .ok),
+            ])
+        let all = night.lines.first { $0.hasPrefix("  all") } ?? ""
+        #expect(all.split(separator: " ") == ["all", "0", "0", "0", "–", "–", "–"])
+        #expect(!night.text.contains("may be larger"))
+        let json = night.json.rendered
+        for name in ["corrections_applied", "findings_new", "findings_open"] {
+            #expect(json.ranges(of: "\"\(name)\":null").count == 3, "\(name): \(json)")
+        }
+        let none = DaySummary(day: "2026-11-20", runs: []).json.rendered
+        #expect(none.contains(#""corrections_applied":0"#))
     }
 
     @Test func `say which apps are whose, where several workers share the night`() throws {

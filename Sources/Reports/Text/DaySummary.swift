@@ -69,11 +69,11 @@ package struct DaySummary: Sendable {
     /// For machines.
     package var json: CanonicalJSON {
         var members: [String: CanonicalJSON] = [
-            "corrections_applied": .integer(sum { $0.corrected }),
+            "corrections_applied": .count(sum { $0.corrected }),
             "date": .string(day),
             "exit_status": mostSevere.map { .integer(Int64($0.code)) } ?? .null,
-            "findings_new": .integer(sum { $0.new }),
-            "findings_open": .integer(sum { $0.open }),
+            "findings_new": .count(sum { $0.new }),
+            "findings_open": .count(sum { $0.open }),
             "runs": .array(runs.map(\.json)),
             "totals": totals.json,
         ]
@@ -89,8 +89,10 @@ package struct DaySummary: Sendable {
 
     private var killed: Int { runs.filter { $0.listing.ended == nil }.count }
 
-    private func sum(_ count: (RunSums) -> Int) -> Int {
-        runs.compactMap(\.figures).reduce(0) { $0 + count($1) }
+    /// Of the runs whose figures are known; `nil` where there are runs and none of them is known.
+    private func sum(_ count: (RunSums) -> Int) -> Int? {
+        let known = runs.compactMap(\.figures)
+        return known.isEmpty && !runs.isEmpty ? nil : known.reduce(0) { $0 + count($1) }
     }
 
     private var isShared: Bool { runs.contains { $0.share != nil } }
@@ -136,8 +138,8 @@ package struct DaySummary: Sendable {
         section.add(
             [
                 "all", "", "", all.inScope.grouped, all.discrepant.grouped,
-                all.undecidedCount.grouped, sum { $0.corrected }.grouped, sum { $0.open }.grouped,
-                sum { $0.new }.grouped,
+                all.undecidedCount.grouped, sum { $0.corrected }?.grouped ?? "–",
+                sum { $0.open }?.grouped ?? "–", sum { $0.new }?.grouped ?? "–",
             ] + (isShared ? [""] : []), isSum: true)
         if runs.count > 1 {
             section.sentences.append(
@@ -150,7 +152,9 @@ package struct DaySummary: Sendable {
         }
         if runs.contains(where: { $0.figures == nil }) {
             section.sentences.append(
-                "A dash: the run was killed, or its records are past retention.")
+                "A dash: the run was killed, or its records are past retention."
+                    + (runs.contains { $0.figures != nil }
+                        ? " The sums leave it out, so the true ones may be larger." : ""))
         }
         return section
     }
