@@ -58,7 +58,7 @@ import Testing
             entry.number = Int64(number)
             return entry
         }
-        let text = "The first 200 of 250 corrections; corrections.csv has them all."
+        let text = "The first 200 of 250 corrections; corrections.jsonl has them all."
         #expect(try page(run).contains(text))
     }
 

@@ -119,7 +119,7 @@ import Testing
         #expect(words.contains("status 2 → 1"))
         #expect(words.contains(Samples.digest))
         #expect(words.contains("renewal info " + Samples.renewalDigest))
-        #expect(words.contains("2 corrections; corrections.csv has them as well."))
+        #expect(words.contains("2 corrections; corrections.jsonl has them as well."))
         #expect(
             words.contains(
                 "2000000000000004 customer-4 1 confirmed 2026-11-18 2026-11-20 3 "

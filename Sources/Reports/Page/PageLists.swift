@@ -52,7 +52,7 @@ extension Page {
         guard facts.correctionCount > 0 else { return }
         extent(
             facts.corrections.count, of: facts.correctionCount, "correction",
-            in: "corrections.csv", &page)
+            in: "corrections.jsonl", &page)
         page.table(
             "Written corrections, in the order of the ledger",
             [.number("entry"), "subscription", "because of", "before → after", "evidence"],
