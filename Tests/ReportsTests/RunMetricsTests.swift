@@ -75,15 +75,18 @@ import Testing
                     FindingCount(
                         kind: .accessMissing, severity: .critical, state: .acknowledged,
                         findings: 9),
+                    FindingCount(
+                        kind: .accessMissing, severity: .critical, state: .recurring, findings: 4),
                 ]
             }, RunMetrics.Standing()
         ).text
         let samples = try samples(text)
         let labels = #"{job="nightly",kind="access_missing",severity="critical"}"#
-        #expect(samples["trueup_open_findings" + labels] == "5")
-        #expect(samples["trueup_new_findings" + labels] == "2")
+        #expect(samples["trueup_open_findings" + labels] == "9")
+        // Found again after it was fixed, a finding raises an alert as a new one does.
+        #expect(samples["trueup_new_findings" + labels] == "6")
         let critical = #"trueup_open_findings_by_severity{job="nightly",severity="critical"}"#
-        #expect(samples[critical] == "5")
+        #expect(samples[critical] == "9")
         // A severity without findings is 0 and not absent: an alert needs the figure.
         let low = #"trueup_open_findings_by_severity{job="nightly",severity="low"}"#
         #expect(samples[low] == "0")

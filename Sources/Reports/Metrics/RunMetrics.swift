@@ -136,8 +136,9 @@ package struct RunMetrics: Hashable, Sendable {
                 "trueup_open_findings", "Findings that are not resolved, by kind and severity.",
                 counts(of: unresolved)),
             family(
-                "trueup_new_findings", "Open findings that the run before did not report.",
-                counts(of: unresolved.filter { $0.state == .new })),
+                "trueup_new_findings",
+                "Open findings that no earlier run reported, or that were fixed and found again.",
+                counts(of: unresolved.filter { $0.state != .open })),
             family(
                 "trueup_open_findings_by_severity",
                 "How many findings of each severity are not resolved; also where there are none.",
