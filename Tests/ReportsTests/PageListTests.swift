@@ -87,8 +87,8 @@ import Testing
         #expect(page.contains("<span class=\"good\">ok, in part</span>"))
         #expect(
             page.contains(
-                "90 days: 5 with a run of this job, and 85 without one since the first run on "
-                    + "2026-08-23."))
+                "90 days: 5 with a run of this job, and 85 without one since the first of "
+                    + "these, on 2026-08-23."))
         // Neither the stopped run, the killed one nor the one in part is compared with.
         #expect(page.contains("The run before is before-3, begun 2026-11-17 03:17:04 UTC."))
         #expect(page.contains("2026-11-17: 41; 2026-11-18: not counted; 2026-11-19: not counted"))
@@ -102,14 +102,31 @@ import Testing
         #expect(page.contains("in scope 2,000 1,234 the sum of the four"))
     }
 
+    @Test func `says of the days that it knows that they have no earlier run`() throws {
+        var run = try Samples.run()
+        run.earlier = [earlier(120, .ok)]
+        let page = try page(run)
+        #expect(
+            page.contains(
+                "There is no complete earlier run of the job within 90 days to compare with."))
+        #expect(
+            page.contains(
+                "1 with a run of this job, and 0 without one since the first of these, on "
+                    + "2026-11-20."))
+        #expect(page.contains("no run on the days before 2026-11-20; "))
+        #expect(!page.contains("since the first run,"))
+    }
+
     @Test func `a first night has nothing to compare with`() throws {
         let page = try page(try Samples.run())
-        #expect(page.contains("There is no complete earlier run of the job to compare with."))
+        #expect(
+            page.contains(
+                "There is no complete earlier run of the job within 90 days to compare with."))
         #expect(!page.contains("no run</td>"))
         // Nothing is missing before a first run, neither in the calendar nor in a drawing.
-        #expect(page.contains("1 with a run of this job, and 0 without one since the first run"))
+        #expect(page.contains("1 with a run of this job, and 0 without one since the first of"))
         #expect(!page.contains("class=\"missing\""))
-        #expect(page.contains("no run before 2026-11-20; 2026-11-20: "))
+        #expect(page.contains("no run on the days before 2026-11-20; 2026-11-20: "))
         let drawing = try #require(
             page.firstMatch(of: /(?s)rows not checked<\/title>(.*?)<\/svg>/)?.1)
         #expect(!drawing.contains("class=\"gap\""))

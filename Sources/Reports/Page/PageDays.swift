@@ -11,8 +11,8 @@ extension Page {
         page.element(
             "p",
             "The \(nights.count.grouped) days to \(nights.last?.day ?? ""), with one bar for each day. "
-                + "Each chart has its own scale. A mark below the line is a day, since the first run, "
-                + "without a complete run of the whole job, or whose run did not count this. A day with "
+                + "Each chart has its own scale. A mark below the line is a day, since the first run in "
+                + "\(PageHistory.calendarDays) days, without a complete run of the whole job, or whose run did not count this. A day with "
                 + "several runs shows the last one.")
         page.element("h3", "Findings by kind")
         let kinds = FindingKind.allCases.filter { kind in
@@ -158,7 +158,7 @@ extension Page {
         page.element(
             "p",
             "\(history.nights.count.grouped) days: \(history.held.grouped) with a run of this job, and "
-                + "\(history.missing.grouped) without one since the first run on \(first). Each day "
+                + "\(history.missing.grouped) without one since the first of these, on \(first). Each day "
                 + "says how the run that began on it (UTC) ended.")
         let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
         let columns = (["week of"] + days).map { Markup.Column($0) }
@@ -236,8 +236,7 @@ struct DayBars {
     let title: String
     /// The oldest first; `nil` where nothing ran or nothing was counted.
     let values: [(day: String, value: Int64?)]
-    /// The day of the first run that is known; days before it have no mark, as nothing is missing
-    /// there.
+    /// The day of the first run in the calendar's days; days before it have no mark.
     let first: String
     /// How a value is written.
     let text: (Int64) -> String
@@ -278,7 +277,7 @@ struct DayBars {
     /// Every value, for those who do not see the drawing.
     private var description: String {
         let held = values.filter { $0.day >= first }
-        let before = held.count < values.count ? ["no run before \(first)"] : []
+        let before = held.count < values.count ? ["no run on the days before \(first)"] : []
         return (before + held.map { "\($0.day): \($0.value.map(text) ?? "not counted")" })
             .joined(separator: "; ")
     }
@@ -360,7 +359,7 @@ struct PageHistory {
 
     /// The oldest first; the last one is the run's own.
     let nights: [Night]
-    /// The newest complete run before, with which totals are compared.
+    /// The newest complete run before on these days, with which totals are compared.
     let previous: EarlierRun?
 
     init(_ source: ReportSource) throws {

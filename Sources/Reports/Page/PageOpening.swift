@@ -218,7 +218,9 @@ extension Page {
             part.table(own, "Tie-out", first: "rows are")
             part.element(
                 "p", [.named("soft")],
-                "There is no complete earlier run of the job to compare with.")
+                "There is no complete earlier run of the job"
+                    + (summary.header.isForAppsAlone ? " for the same apps" : "")
+                    + " within \(PageHistory.calendarDays) days to compare with.")
             return
         }
         let before = Section.tieOut(previous.totals).rows
