@@ -42,10 +42,17 @@ import Testing
         $0.earlierDays = 3
     }
 
-    private func text(_ causes: [CauseCluster], _ mode: RunMode = .apply) -> String {
+    private func text(
+        _ causes: [CauseCluster], _ mode: RunMode = .apply, carried: Int = 0
+    ) -> String {
         var summary = Samples.summary()
         summary.header.mode = mode
         summary.conclusion.causes = causes
+        summary.findings = [
+            FindingCount(
+                kind: .expiry, severity: .high, state: .open,
+                findings: causes.reduce(carried) { $0 + $1.findings })
+        ]
         return SummaryText.render(summary, reportPath: nil)
     }
 
@@ -142,6 +149,22 @@ import Testing
     @Test func `beyond a dozen are counted`() {
         let many = (0..<15).map { Self.cluster("cause \($0)", findings: 2) }
         #expect(block(many).hasSuffix("  … and 3 more causes with 6 findings, all in summary.json"))
+    }
+
+    @Test func `leave out findings of earlier runs, and count them below`() throws {
+        let several = text([Self.refused], carried: 7)
+        #expect(
+            several.contains(
+                "\n  7 more findings come from earlier runs; this run did not check them again.\n"),
+            "\(several)")
+        #expect(text([Self.refused], carried: 1).contains("\n  1 more finding comes from an"))
+        #expect(!text([Self.refused]).contains("from earlier runs"))
+        var run = try Samples.run()
+        run.runSummary.conclusion.causes = [Self.refused]
+        let folder = try TemporaryFolder()
+        _ = try folder.report(run)
+        let more = "1,118 more findings come from earlier runs"
+        #expect(try folder.text("latest/report.html").contains(more))
     }
 
     @Test func `name the app where there are several`() {

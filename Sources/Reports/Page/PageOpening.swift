@@ -431,6 +431,7 @@ extension Page {
             }
         }
         if let others = causes.others { page.element("p", others) }
+        if let rest = causes.withoutCause { page.element("p", rest) }
     }
 
     private func money(_ page: inout Markup) {

@@ -6,6 +6,8 @@ struct CauseLines {
     static let shown = 12
 
     let causes: [CauseCluster]
+    /// Findings of earlier runs that this one repeats without a check: it looks for no cause of theirs.
+    let carried: Int
     /// Whether corrections were written, not only planned.
     let wasApplied: Bool
     /// Whether it must be said whose each cause is.
@@ -13,6 +15,7 @@ struct CauseLines {
 
     init(_ summary: RunSummary) {
         causes = summary.conclusion.causes
+        carried = max(0, summary.findingCount - causes.reduce(0) { $0 + $1.findings })
         wasApplied =
             summary.header.mode == .apply
             && (summary.corrections[.applied] != nil || summary.reportedBefore > 0)
@@ -34,6 +37,15 @@ struct CauseLines {
         let findings = others.reduce(0) { $0 + $1.findings }
         return "… and \(others.count.of("more cause")) with \(findings.of("finding")), all in "
             + "summary.json"
+    }
+
+    /// The sentence about the findings that have no cause here; `nil` where none has.
+    var withoutCause: String? {
+        guard carried > 0 else { return nil }
+        return carried == 1
+            ? "1 more finding comes from an earlier run; this run did not check it again."
+            : "\(carried.grouped) more findings come from earlier runs; this run did not check them "
+                + "again."
     }
 
     func lines(_ palette: Palette) -> [String] {
@@ -61,6 +73,9 @@ struct CauseLines {
             }
         }
         if let others { lines.append("  " + others) }
+        if let withoutCause {
+            lines += withoutCause.wrapped(to: palette.columns, firstMargin: "  ", margin: "  ")
+        }
         return lines
     }
 
