@@ -109,6 +109,7 @@ import Testing
         }
         #expect(words.contains("1,987 of 2,000 rows checked: 1,950 agree with Apple, 37 differ."))
         #expect(words.contains("1,212 findings: 1,200 corrected, 12 open, of these 8 new."))
+        #expect(words.contains("Each finding “price” counts in addition, with the difference of"))
     }
 
     @Test func `shows corrections, examples, accounts and rows as the record has them`() throws {

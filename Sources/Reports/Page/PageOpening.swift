@@ -443,7 +443,8 @@ extension Page {
         page.table(money, "List prices of periods concerned", first: "harm")
         page.element(
             "p", [.named("soft")],
-            "Each period counts once for each direction. These are list prices: Apple’s financial "
+            "Each period counts once for each direction. Each finding “price” counts in addition, with "
+                + "the difference of the two prices. The others are list prices: Apple’s financial "
                 + "reports say what customers really paid.")
     }
 
