@@ -102,6 +102,22 @@ import Testing
         #expect(page.contains("in scope 2,000 1,234 the sum of the four"))
     }
 
+    @Test func `a run for some apps is held against runs for the same apps`() throws {
+        var run = try Samples.run()
+        run.runSummary.header.filters = ["app com.example.app/production"]
+        var other = earlier(1, .ok)
+        other.isOfOtherApps = true
+        run.earlier = [earlier(2, .ok), other]
+        #expect(try page(run).contains("The run before is before-2, begun"))
+        run.earlier = [other]
+        let alone = try page(run)
+        #expect(
+            alone.contains(
+                "There is no complete earlier run of the job for the same apps within 90 days to "
+                    + "compare with."))
+        #expect(alone.contains("<span class=\"good\">ok</span>"))
+    }
+
     @Test func `says of the days that it knows that they have no earlier run`() throws {
         var run = try Samples.run()
         run.earlier = [earlier(120, .ok)]

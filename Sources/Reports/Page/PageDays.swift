@@ -409,9 +409,10 @@ extension EarlierRun {
         measures = summary.measures
     }
 
-    /// Whether it came to the end of the whole job, so that its numbers can be held against others.
+    /// Whether it came to the end of the whole job, for the same apps, so that its numbers can be held
+    /// against others.
     var isWhole: Bool {
-        guard let exitStatus, !isPartial else { return false }
+        guard let exitStatus, !isPartial, !isOfOtherApps else { return false }
         return [.ok, .findings, .incomplete, .guarded, .empty, .stale].contains(exitStatus)
     }
 

@@ -462,6 +462,7 @@ extension SQLiteRunRecord {
                     run.callsByEndpoint[count.endpoint, default: 0] += count.calls
                 }
                 run.measures = try StoredJSON.decode(row.text(at: 7))
+                run.isOfOtherApps = Self.isOfOtherApps(row)
                 try body(run)
             }
         }
@@ -476,6 +477,12 @@ extension SQLiteRunRecord {
             earlier == row.requiredText(at: 8)
             && RunHeader.isForAppsAlone(TextList.decode(earlier))
         return !earlier.isEmpty && !isAlike
+    }
+
+    /// Whether this run is for some apps alone, and the earlier one for others or for all.
+    private static func isOfOtherApps(_ row: Row) -> Bool {
+        let own = row.requiredText(at: 8)
+        return row.requiredText(at: 3) != own && RunHeader.isForAppsAlone(TextList.decode(own))
     }
 
     /// The context of the report; `nil` for runs of versions that did not keep it.

@@ -164,6 +164,8 @@ package struct EarlierRun: Hashable, Sendable {
     package var exitStatus: ExitStatus?
     /// Whether only a part of the job was to be checked.
     package var isPartial: Bool
+    /// Whether the run that it is held against is for some apps alone, and this one for others or all.
+    package var isOfOtherApps = false
     package var totals: RunTotals
     /// All calls to Apple.
     package var calls: Int

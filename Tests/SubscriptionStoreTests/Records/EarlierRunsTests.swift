@@ -60,6 +60,24 @@ import Testing
         #expect(try earlier(record) == before)
     }
 
+    @Test func `are of other apps where a run is for some apps alone`() async throws {
+        let database = try TemporaryDatabase()
+        defer { withExtendedLifetime(database) {} }
+        let store = try database.open()
+        let alone = ["app \(app.name)"]
+        var records: [SQLiteRunRecord] = []
+        for (number, filters) in [[], alone, alone, []].enumerated() {
+            var header = Night.header(
+                "run-\(number)", at: Night.start + Int64(number) * Self.day)
+            header.filters = filters
+            records.append(try await Night.begin(store, header).conclude())
+        }
+        #expect(try earlier(records[2]).map(\.isOfOtherApps) == [true, false])
+        #expect(try earlier(records[2]).map(\.isPartial) == [false, false])
+        #expect(try earlier(records[3]).map(\.isOfOtherApps) == [false, false, false])
+        #expect(try earlier(records[3]).map(\.isPartial) == [false, true, true])
+    }
+
     @Test func `a killed one has no exit status`() async throws {
         let database = try TemporaryDatabase()
         defer { withExtendedLifetime(database) {} }
