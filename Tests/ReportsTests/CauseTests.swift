@@ -110,6 +110,19 @@ import Testing
         #expect(!block([cause]).contains("60 corrected"))
     }
 
+    /// One row has two corrections, the other none.
+    @Test func `never call all rows corrected where one has no correction`() {
+        let cause = Self.cluster("renewal not recorded", findings: 3) {
+            $0.rows = 2
+            $0.corrections = 2
+            $0.correctedRows = 1
+            $0.kinds = ["expiry": 2, "transaction_missing": 1]
+        }
+        #expect(block([cause]).contains("2 corrections written"), "\(block([cause]))")
+        #expect(!block([cause]).contains("all corrected"))
+        #expect(block([cause], .check).contains("2 corrections planned"))
+    }
+
     @Test func `say of a check what would be corrected`() {
         #expect(block([Self.refused], .check).contains("all to correct"))
     }

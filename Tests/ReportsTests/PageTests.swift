@@ -112,6 +112,23 @@ import Testing
         #expect(words.contains("Each finding “price” counts in addition, with the difference of"))
     }
 
+    @Test func `says of an apply of a plan, and of an undo, that they checked no row`() throws {
+        var undo = try Samples.run()
+        undo.runSummary.undoOf = "the-run"
+        var apply = try Samples.run()
+        apply.runSummary.plan = try Samples.seal(of: apply)
+        for run in [undo, apply] {
+            let words = words(try page(run))
+            #expect(
+                words.contains(
+                    "The run checked no row itself; the rows below are those of the plan, as they were "
+                        + "checked before it."))
+            #expect(!words.contains("1,987 of 2,000 rows checked"))
+        }
+        undo.runSummary.totals = RunTotals()
+        #expect(words(try page(undo)).contains("The run checked no row itself."))
+    }
+
     @Test func `shows corrections, examples, accounts and rows as the record has them`() throws {
         let run = try Samples.run()
         let words = words(try page(run))

@@ -112,6 +112,17 @@ import Testing
                 """), "\(text)")
     }
 
+    @Test func `says why rows were excluded, each reason with its number`() {
+        func excluded(_ rows: [ExclusionReason: Int]) -> String {
+            words(Situations.run([.ok]) { $0.totals.excluded = rows })
+        }
+        #expect(
+            excluded([.seatMember: 4])
+                .contains("excluded 4 of seat members: Apple is not asked about them"))
+        let both = excluded([.inFlight: 3, .seatMember: 4])
+        #expect(both.contains("excluded 7 3 in flight, 4 of seat members"), "\(both)")
+    }
+
     @Test(arguments: [
         ("2026-12-01T00:00:00Z", "2026-11-30"),
         ("2026-12-01T12:30:00Z", "2026-12-01T12:30:00.000Z"),

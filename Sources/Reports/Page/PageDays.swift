@@ -12,7 +12,8 @@ extension Page {
             "p",
             "The \(nights.count.grouped) days to \(nights.last?.day ?? ""), with one bar for each day. "
                 + "Each chart has its own scale. A mark below the line is a day, since the first run in "
-                + "\(PageHistory.calendarDays) days, without a complete run of the whole job, or whose run did not count this. A day with "
+                + "\(PageHistory.calendarDays) days, without a complete run of the whole job, or whose "
+                + "run did not count this. A day with "
                 + "several runs shows the last one.")
         page.element("h3", "Findings by kind")
         let kinds = FindingKind.allCases.filter { kind in

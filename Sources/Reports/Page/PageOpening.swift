@@ -80,7 +80,7 @@ extension Page {
             sentences.append(
                 "The run checked no row itself"
                     + (totals.inScope > 0
-                        ? "; the rows below are those of the plan, as the check found them."
+                        ? "; the rows below are those of the plan, as they were checked before it."
                         : "."))
         } else if totals.inScope > 0 {
             sentences.append(

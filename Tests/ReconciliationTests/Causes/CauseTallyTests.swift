@@ -48,6 +48,7 @@ import Testing
         #expect(cluster.findings == 6)
         #expect(cluster.rows == 2)
         #expect(cluster.corrections == 3)
+        #expect(cluster.correctedRows == 2)
         #expect(cluster.notifications == 2)
         #expect(cluster.stillRetried == 1)
         #expect(cluster.notificationTypes == ["DID_RENEW": 2])
@@ -64,6 +65,17 @@ import Testing
         #expect(cluster.firstAttempt == Sample.now)
         #expect(cluster.lastAttempt == Sample.now(minutes: 3))
         #expect(cluster.example == "1001")
+    }
+
+    @Test func `counts the rows that have a correction`() throws {
+        var tally = CauseTally()
+        tally.add(item(1, correction: 7), refused("a", minute: 0))
+        tally.add(item(1, .transactionMissing, correction: 8), refused("a", minute: 0))
+        tally.add(item(2), refused("b", minute: 0))
+        let cluster = try #require(tally.result.first)
+        #expect(cluster.rows == 2)
+        #expect(cluster.corrections == 2)
+        #expect(cluster.correctedRows == 1)
     }
 
     @Test(arguments: [(9, true), (8, false)])

@@ -208,6 +208,24 @@ import Testing
                 == [["max", "NULL"], ["max", "NULL"]])
     }
 
+    @Test func `counts fills and new periods of a plan that nothing was written of`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        var outcome = fill("11", of: "1")
+        var inserted = fill("13", of: "1")
+        inserted.corrections[0].target = .insertPeriod(period("13"), of: key("1"))
+        inserted.corrections[0].changes = .period([
+            .transactionID: FieldChange(before: .null, after: .text("13")),
+            .productID: FieldChange(before: .null, after: .text("pro")),
+        ])
+        outcome.corrections += inserted.corrections
+        outcome.evidence += inserted.evidence
+        let night = try await Night.begin(store, Night.header("run-1", mode: .check))
+        try await night.stage(outcome, revisions: ["1": "r1"])
+        let summary = try await night.conclude().summary()
+        #expect(summary.fills == [.planned: FillCounts(filled: 1, periods: 1)])
+    }
+
     @Test func `a period that a night inserted and another filled goes back in that order`()
         async throws
     {
