@@ -175,7 +175,7 @@ let package = Package(
         .testTarget(
             name: "SubscriptionStoreTests",
             dependencies: [
-                "StoreSupport", "SubscriptionStore", "Subscriptions", "TestSupport",
+                "Reconciliation", "StoreSupport", "SubscriptionStore", "Subscriptions", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

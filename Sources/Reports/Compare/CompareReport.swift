@@ -283,7 +283,7 @@ extension NotComparedReason {
         case .neverChecked: "trueup has stored nothing that Apple signed about the subscription"
         case .statementOld: "Apple's stored statement is older than --fresh allows"
         case .notFound: "Apple does not find the id; only runs on several days confirm that"
-        case .rowChanged: "the stored row is no longer what Apple signed"
+        case .rowChanged: "what is stored is not, or no longer, what Apple signed"
         case .lineNewer: "the line was changed after Apple signed the stored statement"
         case .periodNotStored:
             "it is an earlier period, and Apple's history of the subscription is not stored"

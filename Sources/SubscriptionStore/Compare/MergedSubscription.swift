@@ -10,6 +10,8 @@ struct MergedSubscription {
     let signed: Timestamp?
     /// Whether the row holds what Apple signed when it was checked last.
     let isAgreed: Bool
+    /// Whether the price or currency of one of its stored periods is known not to be Apple's.
+    private let hasOtherPrices: Bool
     /// On how many days Apple did not find it.
     let absentDays: Int?
     let latestID: String?
@@ -34,7 +36,8 @@ struct MergedSubscription {
         key = local.key
         customerID = local.customerID
         signed = check?.check.signedDate
-        isAgreed = local.unreadable.isEmpty && check?.check.values == ValuesDigest(of: local)
+        isAgreed = RevenueCatMerge.isAgreed(row, local, check)
+        hasOtherPrices = RevenueCatMerge.hasOtherPrices(row)
         absentDays = row.number(at: next + CheckRecord.columns.count)
         latestID = local.latestTransactionID
         latest = AppleTransaction(local)
@@ -57,6 +60,7 @@ struct MergedSubscription {
         storedPeriods = nil
         hasAskedHistory = ending.flag()
         isAgreed = true
+        hasOtherPrices = false
         absentDays = nil
         isAsked = true
     }
@@ -93,6 +97,19 @@ struct MergedSubscription {
         return apple
     }
 
+    /// Whether an open finding says that the stored price or currency of a transaction is not Apple's.
+    func hasOtherPrice(_ id: String, _ db: Database) throws -> Bool {
+        guard hasOtherPrices, periods?[id] != nil else { return false }
+        return try [TransactionField.price, .currency].contains { field in
+            var finding = Finding(
+                kind: .price, severity: .medium, row: LocalSubscription(key: key))
+            finding.field = "\(field.rawValue):\(id)"
+            return try db.holds(
+                "trueup_findings WHERE finding_id = ? AND state IN \(OpenFindings.states)",
+                [finding.identity])
+        }
+    }
+
     /// Notes a transaction of the subscription that a line is about; others are not kept.
     mutating func note(_ id: String) {
         if periods?[id] != nil || id == latestID { seen.insert(id) }
@@ -126,8 +143,7 @@ extension SQLiteStore {
     private static func subscription(_ row: Row, _ db: Database) throws -> SalesSubscription {
         let local = LocalSubscription(row)
         let check = CheckRecord(row, at: LocalSubscription.columnCount)
-        guard let signed = check?.check.signedDate, local.unreadable.isEmpty,
-            check?.check.values == ValuesDigest(of: local)
+        guard let signed = check?.check.signedDate, RevenueCatMerge.isAgreed(row, local, check)
         else { return SalesSubscription(local, signedDate: nil, periods: nil) }
         guard let digest = RevenueCatMerge.periodsDigest(ofStored: row) else {
             return SalesSubscription(local, signedDate: signed, periods: nil)

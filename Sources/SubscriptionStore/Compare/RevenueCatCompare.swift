@@ -151,7 +151,8 @@ struct RevenueCatMerge {
     static func stored(_ db: Database) throws -> String {
         """
         SELECT \(try LocalSubscription.columns(db)), \(CheckRecord.columns(of: "k")),
-            a.distinct_days, h.periods, h.periods_sha256
+            a.distinct_days, h.periods, h.periods_sha256,
+            \(hasOpenFinding(of: differing)), \(hasOpenFinding(of: [.price]))
         FROM subscriptions AS s
         LEFT JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
         LEFT JOIN trueup_absences AS a ON \(SubscriptionKey.agree("a", "s"))
@@ -159,6 +160,35 @@ struct RevenueCatMerge {
         ORDER BY s.original_transaction_id, s.bundle_id, s.environment
         """
     }
+
+    /// The kinds that say that a column of the row itself is not as Apple signed it.
+    private static let differing = FindingKind.allCases.filter {
+        $0.isFixedByAnswer && ![.transactionMissing, .seats].contains($0)
+    }
+
+    private static func hasOpenFinding(of kinds: [FindingKind]) -> String {
+        """
+        EXISTS (SELECT 1 FROM trueup_findings AS f
+            WHERE \(SubscriptionKey.agree("f", "s"))
+                AND f.kind IN (\(kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ")))
+                AND f.state IN \(OpenFindings.states))
+        """
+    }
+
+    /// Whether a row of `stored` holds what Apple signed when it was checked last.
+    ///
+    /// A check also notes values that differ and are not written; then a finding is open.
+    static func isAgreed(_ row: Row, _ local: LocalSubscription, _ check: CheckRecord?) -> Bool {
+        local.unreadable.isEmpty && check?.check.values == ValuesDigest(of: local)
+            && row.number(at: afterPeriods) != 1
+    }
+
+    /// Whether a row of `stored` has a period with another price or currency than Apple signed.
+    static func hasOtherPrices(_ row: Row) -> Bool { row.number(at: afterPeriods + 1) == 1 }
+
+    /// Where in a row of `stored` the open findings follow.
+    private static let afterPeriods =
+        LocalSubscription.columnCount + CheckRecord.columns.count + 3
 
     /// The digest of a row of `stored`; `nil` where its history was never read.
     static func periodsDigest(ofStored row: Row) -> PeriodsDigest? {
@@ -316,7 +346,15 @@ struct RevenueCatMerge {
         apple.entitlements = apple.productID.flatMap { policy.catalogue?.products[$0] }.map {
             $0.grants.sorted().joined(separator: ",")
         }
+        let lacksPrice =
+            try policy.rules.contains { $0.kind == .revenueCatPrice }
+            && stored.hasOtherPrice(line.transactionID, db)
+        if lacksPrice { (apple.price, apple.currency) = (nil, nil) }
         let found = RevenueCatRule.differences(of: line, from: apple, by: policy.rules)
+        if lacksPrice {
+            let reason = try wanting(.rowChanged, line, candidates)
+            if found.isEmpty { return .notCompared(reason) }
+        }
         guard !found.isEmpty else { return .matched }
         if let updated = line.updatedAt, stored.signed.map({ updated > $0 }) ?? false {
             return .notCompared(try wanting(.lineNewer, line, candidates))

@@ -66,7 +66,7 @@ package enum NotComparedReason: String, Hashable, Sendable, CaseIterable {
     case notFound = "not_found"
     /// Apple's statement is older than wanted.
     case statementOld = "statement_old"
-    /// The stored row is no longer what Apple signed.
+    /// The stored row, or the price of the period, is not what Apple signed.
     case rowChanged = "row_changed"
     /// The third party changed the line after Apple signed the statement.
     case lineNewer = "line_newer"

@@ -1,0 +1,100 @@
+import Reconciliation
+import SubscriptionStore
+import Subscriptions
+import Testing
+
+/// What a comparison with RevenueCat takes from stored rows, periods and corrections as signed by Apple.
+@Suite struct `Comparing stored rows with RevenueCat` {
+    private let database: TemporaryDatabase
+    private let store: SQLiteStore
+
+    init() throws {
+        database = try TemporaryDatabase()
+        store = try database.open()
+        var row = subscription("1")
+        row.latestTransactionID = "12"
+        row.productID = "pro"
+        row.expiresDate = Timestamp(unixMilliseconds: Night.start)
+        try store.load([row])
+        try database.execute(
+            """
+            INSERT INTO transactions (
+                transaction_id, original_transaction_id, environment, bundle_id, product_id, price)
+            VALUES ('11', '1', 'Production', 'com.example.app', 'pro', 990),
+                ('12', '1', 'Production', 'com.example.app', 'pro', 990)
+            """)
+    }
+
+    /// A run that checks the row and reads its history.
+    private func check(
+        finding kind: FindingKind? = nil, of field: String = "", readsHistory: Bool = true,
+        correcting correction: PlannedCorrection? = nil, by evidence: [SignedPayload] = []
+    ) async throws {
+        let night = try await Night.begin(store, Night.header("run-1"))
+        let row = try #require(try await store.rows(holding: ["1"]).first).row
+        var result = outcome("1", kind == nil ? .match : .discrepancy)
+        result.check = RowCheck(
+            signedDate: Timestamp(unixMilliseconds: Night.start), clock: nil, isLasting: true,
+            values: ValuesDigest(of: row))
+        result.examined = .periods
+        if let kind {
+            var finding = Finding(kind: kind, severity: .medium, row: row)
+            finding.field = field
+            result.findings = [finding]
+        }
+        result.corrections = [correction].compactMap(\.self)
+        result.evidence = evidence
+        try await night.stage(result, revisions: readsHistory ? ["1": "r1"] : [:])
+        try await night.apply()
+        try await night.conclude()
+    }
+
+    private func line(_ id: String, price: Int64? = nil, product: String = "pro") -> RevenueCatLine
+    {
+        var line = RevenueCatLine(originalTransactionID: "1", transactionID: id)
+        line.productID = product
+        line.price = price
+        return line
+    }
+
+    private func compare(
+        _ lines: [RevenueCatLine]
+    ) throws -> (totals: CompareTotals, differences: [CompareDifference], counts: [CompareCount]) {
+        let scratch = try CompareScratch(at: database.folder.path + "/scratch")
+        defer { scratch.remove() }
+        _ = try scratch.load { add in for line in lines { try add(line) } }
+        let now = Timestamp(unixMilliseconds: Night.start + 60_000)
+        let totals = try store.compareWithRevenueCat(
+            scratch, newest: now,
+            policy: RevenueCatPolicy(
+                now: now, freshMilliseconds: Milliseconds.perDay, catalogue: nil,
+                rules: RevenueCatRule.all.filter {
+                    [.revenueCatProduct, .revenueCatPrice].contains($0.kind)
+                }, notFoundConfirmations: 3, asks: false)
+        ).totals
+        var differences: [CompareDifference] = []
+        try scratch.forEachDifference { differences.append($0) }
+        return (totals, differences, try scratch.counts())
+    }
+
+    @Test func `a value that a run found to be another than Apple's is not taken for Apple's`()
+        async throws
+    {
+        try await check(finding: .product, of: "product_id")
+        let compared = try compare([line("11", product: "plus"), line("12", product: "plus")])
+        #expect(compared.totals.reasons == [.rowChanged: 2])
+        #expect(compared.differences.isEmpty)
+    }
+
+    @Test func `a price that a run found to be another than Apple's is not compared`() async throws
+    {
+        try await check(finding: .price, of: "price:11")
+        let compared = try compare([line("11", price: 0), line("12", price: 0)])
+        #expect(compared.totals.reasons == [.rowChanged: 1])
+        #expect(compared.differences.map(\.transactionID) == ["12"])
+        // Another value of the same line is compared all the same.
+        let other = try compare([line("11", price: 990, product: "plus"), line("12", price: 990)])
+        #expect(other.differences.map(\.kind) == [.revenueCatProduct])
+        #expect(other.totals.matched == 1)
+    }
+}
