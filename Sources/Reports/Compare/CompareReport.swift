@@ -286,7 +286,7 @@ extension NotComparedReason {
         case .rowChanged: "what is stored is not, or no longer, what Apple signed"
         case .lineNewer: "the line was changed after Apple signed the stored statement"
         case .periodNotStored:
-            "it is an earlier period, and Apple's history of the subscription is not stored"
+            "it is an earlier period, and Apple's history up to the latest one is not stored"
         case .productNotMapped: "the settings do not say which product it is"
         case .eventNotSigned: "signed statements do not show such an event"
         case .rowsUnchecked:

@@ -19,8 +19,10 @@ struct MergedSubscription {
     let latest: AppleTransaction
     let isAsked: Bool
 
-    /// By transaction id; `nil` where not all transactions of the subscription are known.
+    /// By transaction id; `nil` where Apple's history of the subscription is not known.
     private(set) var periods: [String: AppleTransaction]?
+    /// Whether `periods` are all of its transactions, up to the latest one.
+    private(set) var isComplete = false
     /// The digest of its stored periods as its history was read; `nil` where it never was.
     private let storedPeriods: PeriodsDigest?
     /// Whether the answer has all of its transactions.
@@ -74,6 +76,8 @@ struct MergedSubscription {
             periods = Dictionary(
                 stored.map { ($0.key.transactionID, AppleTransaction($0)) }
             ) { first, _ in first }
+            // A history that was read before the latest renewal lacks it, and others before it.
+            isComplete = latestID.map { periods?[$0] != nil } ?? false
         } else if hasAskedHistory {
             var read: [String: AppleTransaction] = [:]
             try scratch.forEachRow(
@@ -86,6 +90,7 @@ struct MergedSubscription {
                     row, environment: key.environment)
             }
             periods = read
+            isComplete = true
         }
     }
 
@@ -149,7 +154,10 @@ extension SQLiteStore {
             return SalesSubscription(local, signedDate: signed, periods: nil)
         }
         let periods = try StoredSubscriptions(db: db).periods(of: local.key)
+        let isComplete =
+            PeriodsDigest(periods) == digest
+            && periods.contains { $0.key.transactionID == local.latestTransactionID }
         return SalesSubscription(
-            local, signedDate: signed, periods: PeriodsDigest(periods) == digest ? periods : nil)
+            local, signedDate: signed, periods: isComplete ? periods : nil)
     }
 }

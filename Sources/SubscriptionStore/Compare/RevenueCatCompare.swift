@@ -380,7 +380,7 @@ struct RevenueCatMerge {
         }
         if let apple = stored.transaction(line.transactionID) { return .known(apple) }
         if line.startTime.map({ $0 > signed }) ?? false { return .wanting(.lineNewer) }
-        return stored.periods == nil ? .wanting(.periodNotStored) : .unknown
+        return stored.isComplete ? .unknown : .wanting(.periodNotStored)
     }
 
     /// Notes that Apple is to be asked about a line's subscription; returns the reason, or that
@@ -474,12 +474,12 @@ struct RevenueCatMerge {
             return try CompareScratch.want(
                 stored.key.originalTransactionID, of: [stored.key], isMissing: true, lines)
         }
-        if let periods = stored.periods {
-            for (id, period) in periods.sorted(by: { $0.key < $1.key })
-            where stored.isMissing(id) && (period.purchaseDate ?? signed) <= newest {
-                try addMissing(id, of: stored)
-            }
-        } else if let id = stored.latestID, stored.isMissing(id), signed <= newest {
+        let periods = stored.periods ?? [:]
+        for (id, period) in periods.sorted(by: { $0.key < $1.key })
+        where stored.isMissing(id) && (period.purchaseDate ?? signed) <= newest {
+            try addMissing(id, of: stored)
+        }
+        if let id = stored.latestID, periods[id] == nil, stored.isMissing(id), signed <= newest {
             try addMissing(id, of: stored)
         }
     }

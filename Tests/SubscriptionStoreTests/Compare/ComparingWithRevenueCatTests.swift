@@ -97,4 +97,18 @@ import Testing
         #expect(other.differences.map(\.kind) == [.revenueCatProduct])
         #expect(other.totals.matched == 1)
     }
+
+    @Test(arguments: ["12", "13"])
+    func `a history that ends before the latest transaction shows no absence`(
+        latest: String
+    ) async throws {
+        try database.execute("UPDATE subscriptions SET latest_transaction_id = '\(latest)'")
+        try await check()
+        let compared = try compare([line("11"), line("12"), line("99")])
+        let missing = compared.differences.filter { $0.kind == .revenueCatMissing }
+        #expect(compared.totals.matched == 2)
+        #expect(compared.totals.onlyTheirs == (latest == "12" ? 1 : 0))
+        #expect(compared.totals.reasons == (latest == "12" ? [:] : [.periodNotStored: 1]))
+        #expect(missing.map(\.transactionID) == (latest == "12" ? [] : ["13"]))
+    }
 }
