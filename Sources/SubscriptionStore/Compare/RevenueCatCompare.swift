@@ -468,25 +468,29 @@ struct RevenueCatMerge {
 
     private mutating func addMissing(of stored: MergedSubscription) throws {
         guard stored.absentDays == nil else { return }
-        guard let signed = stored.signed else {
-            guard policy.asks else { return }
+        if policy.asks, stored.signed == nil || !stored.isAgreed {
             unsigned.insert(AppRowsKey(stored.key))
-            return try CompareScratch.want(
+            try CompareScratch.want(
                 stored.key.originalTransactionID, of: [stored.key], isMissing: true, lines)
         }
+        guard let signed = stored.signed else { return }
         let periods = stored.periods ?? [:]
         for (id, period) in periods.sorted(by: { $0.key < $1.key })
         where stored.isMissing(id) && (period.purchaseDate ?? signed) <= newest {
             try addMissing(id, of: stored)
         }
-        if let id = stored.latestID, periods[id] == nil, stored.isMissing(id), signed <= newest {
+        // Apple did not sign what a row says that is no longer as it was checked.
+        if let id = stored.latestID, stored.isAgreed, periods[id] == nil, stored.isMissing(id),
+            signed <= newest
+        {
             try addMissing(id, of: stored)
         }
     }
 
     private mutating func addMissing(_ id: String, of stored: MergedSubscription) throws {
         let givesAccess =
-            id == stored.latestID && stored.latest.current?.status.isEntitling ?? false
+            stored.isAgreed && id == stored.latestID
+            && stored.latest.current?.status.isEntitling ?? false
         var difference = CompareDifference(
             kind: .revenueCatMissing, apple: .text(id),
             direction: givesAccess ? .customerLoses : .neutral)

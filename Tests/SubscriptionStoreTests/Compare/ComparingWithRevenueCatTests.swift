@@ -111,4 +111,13 @@ import Testing
         #expect(compared.totals.reasons == (latest == "12" ? [:] : [.periodNotStored: 1]))
         #expect(missing.map(\.transactionID) == (latest == "12" ? [] : ["13"]))
     }
+
+    @Test func `a transaction that only a changed row names is not missing`() async throws {
+        try await check()
+        try database.execute("UPDATE subscriptions SET latest_transaction_id = '77'")
+        let compared = try compare([line("11")])
+        #expect(compared.totals.reasons == [.rowChanged: 1])
+        #expect(compared.differences.map(\.transactionID) == ["12"])
+        #expect(compared.differences.map(\.direction) == [.neutral])
+    }
 }
