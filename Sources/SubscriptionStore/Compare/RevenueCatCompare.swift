@@ -442,7 +442,8 @@ struct RevenueCatMerge {
         .revenueCatGrace, .revenueCatBillingIssue, .revenueCatRenewal,
     ]
 
-    /// The payload of the answer or, of what is stored, of the newest correction.
+    /// The payload of the answer or, of what is stored, of the newest correction, if that is about
+    /// the transaction.
     private func evidence(
         of stored: MergedSubscription, transactionID: String, isAboutState: Bool
     ) throws -> EvidenceDigest? {
@@ -461,7 +462,10 @@ struct RevenueCatMerge {
                     WHERE \(SubscriptionKey.isKey)
                         AND transaction_id IS ? ORDER BY entry DESC LIMIT 1
                     """, stored.key.arguments + [isPeriod ? transactionID : nil])
-        return digest.map(EvidenceDigest.init(hexadecimal:))
+        guard let evidence = digest.map(EvidenceDigest.init(hexadecimal:)) else { return nil }
+        guard !stored.isAsked else { return evidence }
+        let payload = try EvidenceVault(db: db).payload(evidence)
+        return payload?.transactionID == transactionID ? evidence : nil
     }
 
     // MARK: What no line is about

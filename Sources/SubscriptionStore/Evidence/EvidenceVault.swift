@@ -141,6 +141,16 @@ final class EvidenceVault {
     }
 }
 
+extension SignedPayload {
+    /// The transaction that it states; `nil` for other payloads.
+    var transactionID: String? {
+        guard let decoded = CompactPayload.Decoded(Data(jws.utf8)),
+            let object = try? JSONSerialization.jsonObject(with: decoded.payload)
+        else { return nil }
+        return (object as? [String: Any])?["transactionId"] as? String
+    }
+}
+
 /// A compact JWS without what can be put back: base64url, and Apple's constant header segment.
 ///
 /// A notification carries further payloads with the same header inside its own, so the segment is

@@ -27,10 +27,11 @@ import Testing
 
     /// A run that checks the row and reads its history.
     private func check(
-        finding kind: FindingKind? = nil, of field: String = "", readsHistory: Bool = true,
+        run id: String = "run-1", finding kind: FindingKind? = nil, of field: String = "",
+        readsHistory: Bool = true,
         correcting correction: PlannedCorrection? = nil, by evidence: [SignedPayload] = []
     ) async throws {
-        let night = try await Night.begin(store, Night.header("run-1"))
+        let night = try await Night.begin(store, Night.header(id))
         let row = try #require(try await store.rows(holding: ["1"]).first).row
         var result = outcome("1", kind == nil ? .match : .discrepancy)
         result.check = RowCheck(
@@ -119,5 +120,27 @@ import Testing
         #expect(compared.totals.reasons == [.rowChanged: 1])
         #expect(compared.differences.map(\.transactionID) == ["12"])
         #expect(compared.differences.map(\.direction) == [.neutral])
+    }
+
+    @Test(arguments: ["11", "12"])
+    func `a difference has the payload of a correction only if that is about its transaction`(
+        signed: String
+    ) async throws {
+        try database.execute("DELETE FROM transactions")
+        let evidence = payload("{\"transactionId\":\"\(signed)\"}")
+        let correction = PlannedCorrection(
+            target: .update(key("1"), expectedRowVersion: 1),
+            changes: .subscription([
+                .gracePeriodExpiresDate: FieldChange(
+                    before: .null, after: .time(Timestamp(unixMilliseconds: 7)))
+            ]), kinds: [.expiry], evidence: evidence.digest, evidenceRenewal: nil,
+            appleSignedDate: Timestamp(unixMilliseconds: 5), reason: "Apple says otherwise.")
+        try await check(readsHistory: false, correcting: correction, by: [evidence])
+        // The check notes the row as it is once the correction is written.
+        try await check(run: "run-2", readsHistory: false)
+        let compared = try compare([line("12", product: "plus")])
+        #expect(compared.differences.map(\.kind) == [.revenueCatProduct])
+        #expect(
+            compared.differences.map(\.evidence) == [signed == "12" ? evidence.digest : nil])
     }
 }
