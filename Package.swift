@@ -56,7 +56,11 @@ let package = Package(
             dependencies: [
                 "CZlib", "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
             ]),
-        .target(name: "RowFiles", dependencies: ["CZlib", "Subscriptions"]),
+        .target(
+            name: "RowFiles",
+            dependencies: [
+                "CZlib", "Subscriptions", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .target(name: "HTTPTransport", dependencies: ["CLibcurl"]),
         .target(
             name: "JSONWebSignature",
@@ -175,7 +179,8 @@ let package = Package(
         .testTarget(
             name: "SubscriptionStoreTests",
             dependencies: [
-                "Reconciliation", "StoreSupport", "SubscriptionStore", "Subscriptions", "TestSupport",
+                "Reconciliation", "StoreSupport", "SubscriptionStore", "Subscriptions",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

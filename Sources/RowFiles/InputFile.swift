@@ -1,6 +1,8 @@
 import CZlib
+import Crypto
 import FoundationEssentials
 import Glibc
+import Subscriptions
 
 /// An open file of rows, or standard input; closed with its owner.
 ///
@@ -12,9 +14,20 @@ struct InputFile: ~Copyable {
     private let isOwned: Bool
     private var isAtStart = true
     private var gzip: GzipReader?
+    /// Gets every byte as it is read; `nil` where no digest is wanted.
+    private let sealing: InputSealing?
+
+    /// The digest of what was read so far, packed where the file is; `nil` where none was wanted.
+    var seal: InputSeal? { sealing?.seal(of: name) }
 
     /// Opens a file; `-` is standard input.
-    init(path: String) throws(RowFileError) {
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - isSealed: Whether a digest of what is read is wanted.
+    /// - Throws: `.unreadable`.
+    init(path: String, isSealed: Bool = false) throws(RowFileError) {
+        sealing = isSealed ? InputSealing() : nil
         guard path != "-" else {
             name = "standard input"
             descriptor = STDIN_FILENO
@@ -39,6 +52,7 @@ struct InputFile: ~Copyable {
         self.name = name
         descriptor = ownedDescriptor
         isOwned = true
+        sealing = nil
     }
 
     deinit {
@@ -85,7 +99,10 @@ struct InputFile: ~Copyable {
                 unsafe Glibc.read(
                     descriptor, buffer.baseAddress?.advanced(by: offset), buffer.count - offset)
             }
-            if count >= 0 { return count }
+            if count >= 0 {
+                sealing?.add(bytes[offset..<offset + count])
+                return count
+            }
             guard errno == EINTR else {
                 throw RowFileError.unreadable(file: name, reason: Self.reason(errno))
             }
@@ -144,6 +161,24 @@ struct InputFile: ~Copyable {
     private static func reason(_ code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)
+    }
+}
+
+/// The digest of a file while it is read, so that it is that of the bytes which were used.
+private final class InputSealing {
+    private var hash = SHA256()
+    private var bytes = 0
+    private var lines = 0
+
+    func add(_ read: ArraySlice<UInt8>) {
+        hash.update(data: read)
+        bytes += read.count
+        lines += read.count { $0 == UInt8(ascii: "\n") }
+    }
+
+    func seal(of name: String) -> InputSeal {
+        InputSeal(
+            path: name, sha256: hash.finalize().hexadecimal, bytes: bytes, lines: lines)
     }
 }
 

@@ -40,6 +40,7 @@ struct RecordBuffer: ~Copyable {
     }
 
     var fileName: String { file.name }
+    var seal: InputSeal? { file.seal }
 
     /// Returns the file from its beginning, copied to where it can be read twice.
     ///

@@ -20,6 +20,9 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     /// Columns of another service's file that are not read.
     package var unknownColumns: [String] { csv?.unknownColumns ?? [] }
 
+    /// The facts that identify another service's file, once it is read to its end.
+    package var seal: InputSeal? { buffer.seal }
+
     private var buffer: RecordBuffer
     private var csv: CSVSyntax?
     private var jsonLines = JSONLinesSyntax()
@@ -45,7 +48,8 @@ package struct RowFileReader<Field: NamedColumn, Row: Sendable>: ~Copyable {
     ) throws(RowFileError) {
         let columns = fields ?? Array(Field.allCases)
         var buffer = try RecordBuffer(
-            file: try InputFile(path: path), columnNames: columns.map(\.rawValue),
+            file: try InputFile(path: path, isSealed: isForeign),
+            columnNames: columns.map(\.rawValue),
             mapping: mapping, maximumRecordBytes: maximumRecordBytes)
         let first = try buffer.byte(at: 0)
         let format = isForeign ? .csv : RowFormat.of(path: path, firstByte: first)

@@ -140,6 +140,26 @@ import Testing
         #expect(read.bad == [])
     }
 
+    @Test(arguments: [false, true])
+    func `has the digest of the very bytes that were read`(packed: Bool) throws {
+        _ = try read(Self.needed + "\n" + Self.line + "\n", gzip: packed)
+        let name = "transactions.csv" + (packed ? ".gz" : "")
+        let path = folder.url.appendingPathComponent(name).path
+        let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+        var reader = try RevenueCatFileReader(revenueCatAt: path)
+        while try reader.next() != nil {}
+        // Replaced after it was read.
+        try Data("other".utf8).write(to: URL(fileURLWithPath: path))
+        let seal = try #require(reader.seal)
+        #expect(seal.path == path)
+        #expect(seal.bytes == whole.count)
+        #expect(seal.lines == whole.count { $0 == UInt8(ascii: "\n") })
+        if !packed {
+            #expect(
+                seal.sha256 == "11f3c4edb46520b8a9c44b97062eba4af2d2794ce29ef1600ec421d2adda9875")
+        }
+    }
+
     @Test func `is refused when its gzip data is damaged or cut`() throws {
         let path = folder.url.appendingPathComponent("transactions.csv.gz").path
         _ = try read(Self.needed + "\n" + Self.line + "\n", gzip: true)

@@ -1,5 +1,3 @@
-import Crypto
-import Glibc
 package import Subscriptions
 
 /// The report of a comparison with a third party: its files, sealed in the chain of its own folder.
@@ -37,9 +35,10 @@ package struct CompareReport {
         removeDraft: () -> Void
     ) throws -> String {
         let index = try RunIndex.read(in: folder.directory)
-        var inputs: [FileSeal] = []
-        for file in summary.files where file != "-" {
-            inputs.append(try Self.seal(ofInput: file))
+        let inputs = summary.files.map { file in
+            FileSeal(
+                name: file.path.split(separator: "/").last.map(String.init) ?? file.path,
+                sha256: file.sha256, bytes: file.bytes, lines: file.lines)
         }
         var lines = try OutputFile(
             creating: folder.partialPath + "/" + Self.lineFile, mayBePacked: true)
@@ -75,22 +74,6 @@ package struct CompareReport {
         }
         _ = try folder.seal(seals, index) { files, previous in manifest(files, previous, inputs) }
         return folder.publishedPath
-    }
-
-    /// The facts that identify a compared file, which is only read.
-    private static func seal(ofInput path: String) throws(ReportError) -> FileSeal {
-        let descriptor = try FileDescriptor(path, O_RDONLY, orSay: "cannot read")
-        var hash = SHA256()
-        var seal = FileSeal(
-            name: path.split(separator: "/").last.map(String.init) ?? path, sha256: "", bytes: 0,
-            lines: 0)
-        while let bytes = try descriptor.read() {
-            hash.update(data: bytes)
-            seal.bytes += bytes.count
-            seal.lines += bytes.lineFeeds
-        }
-        seal.sha256 = hash.finalize().hexadecimal
-        return seal
     }
 
     /// The most differences of a kind that the page shows; the files have all.

@@ -140,6 +140,24 @@ package struct CompareCount: Hashable, Sendable {
     }
 }
 
+/// The facts that identify a file of another service as it was read.
+package struct InputSeal: Hashable, Sendable {
+    /// Its path, as the user named it.
+    package var path: String
+    /// In lowercase hexadecimal.
+    package var sha256: String
+    package var bytes: Int
+    /// Line feeds, of a packed file those of the packed bytes.
+    package var lines: Int
+
+    package init(path: String, sha256: String, bytes: Int, lines: Int) {
+        self.path = path
+        self.sha256 = sha256
+        self.bytes = bytes
+        self.lines = lines
+    }
+}
+
 /// A finished comparison, for its report.
 package struct CompareSummary: Hashable, Sendable {
     package var header: RunHeader
@@ -152,15 +170,16 @@ package struct CompareSummary: Hashable, Sendable {
     package var counts: [CompareCount]
     /// The reasons why something was not compared, and other remarks, a sentence each.
     package var notes: [String]
-    /// The paths of the compared files.
-    package var files: [String]
+    /// The compared files.
+    package var files: [InputSeal]
     package var ledgerHead: String
     /// The compared sums; `nil` where single values were compared.
     package var sums: SalesSummary?
 
     package init(
         header: RunHeader, side: String, title: String, ended: Timestamp, totals: CompareTotals,
-        counts: [CompareCount], notes: [String], files: [String], ledgerHead: String
+        counts: [CompareCount], notes: [String], files: [InputSeal],
+        ledgerHead: String
     ) {
         self.header = header
         self.side = side

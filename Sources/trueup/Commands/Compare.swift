@@ -197,7 +197,7 @@ struct Compare: Verb {
             totals: totals, counts: counts,
             notes: [answers].compactMap(\.self)
                 + notes(totals, intake, rules, hasCatalogue: catalogue != nil, absentApps),
-            files: files, ledgerHead: try store.ledgerHead().hash)
+            files: intake.seals, ledgerHead: try store.ledgerHead().hash)
     }
 
     private func notes(
@@ -322,6 +322,8 @@ private struct RevenueCatIntake {
     private(set) var unknownColumns: Set<String> = []
     /// Lines about purchases in other stores.
     private(set) var otherStores = 0
+    /// The files that were read to their end, but for standard input.
+    private(set) var seals: [InputSeal] = []
 
     /// Reads a file.
     ///
@@ -341,6 +343,7 @@ private struct RevenueCatIntake {
             }
             if isGood { try add(row) }
         }
+        if file != "-", let seal = reader.seal { seals.append(seal) }
     }
 }
 
@@ -396,8 +399,8 @@ extension Compare {
         var summary = CompareSummary(
             header: header, side: side.rawValue, title: "App Store Connect", ended: clock(),
             totals: comparison.totals, counts: comparison.counts,
-            notes: fetched.notes + notes(comparison, counter, intake, products, zone), files: files,
-            ledgerHead: try store.ledgerHead().hash)
+            notes: fetched.notes + notes(comparison, counter, intake, products, zone),
+            files: intake.seals, ledgerHead: try store.ledgerHead().hash)
         summary.sums = SalesSummary(
             zone: zone, days: comparison.days,
             earlier: earlier.filter { !compared.contains($0.day) }, unseen: comparison.unseen)
@@ -446,6 +449,8 @@ private struct SalesIntake {
     /// The names of products by Apple's numbers.
     private(set) var names: [String: String] = [:]
     private var files: [String] = []
+    /// The files that were read to their end, but for standard input.
+    private(set) var seals: [InputSeal] = []
 
     /// Reads a file.
     ///
@@ -464,6 +469,7 @@ private struct SalesIntake {
                     + "Name each report once.")
         }
         files.append(file)
+        if file != "-", let seal = reader.seal { seals.append(seal) }
     }
 }
 
