@@ -16,7 +16,8 @@ struct Compare: Verb {
             nothing, and makes calls only with --ask. It leaves a report in the folder compare of the report folder, \
             sealed in a chain of its own; "trueup verify" checks it.
 
-            Export first, then run a job with "coverage: full" that corrects, then compare. A check does \
+            Export first, then run a job with "coverage: full" that corrects, then compare. Earlier periods \
+            also need "history: always". A check does \
             not count: trueup keeps no record of the statements that it saw. A line whose statement is older than \
             --fresh, or that was changed after Apple signed it, is not compared. With --ask, Apple's \
             statement is got for these: a call for each subscription, and more for lines of earlier periods.
@@ -211,7 +212,10 @@ struct Compare: Verb {
                     ? "1 line needs"
                     : "\(RevenueCatSentence.grouped(totals.wantingStatement)) lines need")
                     + " a newer statement of Apple's. Run a job that corrects, with "
-                    + "\"coverage: full\", then compare again"
+                    + "\"coverage: full\""
+                    + (totals.reasons[.periodNotStored] == nil
+                        ? "" : " and \"history: always\" for the earlier periods")
+                    + ", then compare again"
                     + (ask ? "." : "; or add --ask."))
         }
         let used = Set(rules.map(\.kind))
