@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import Subscriptions
 
 /// Reads RevenueCat's export of transactions; a line of another store is `nil`.
@@ -53,6 +54,11 @@ extension RecordBuffer {
 
     /// The names in an array such as `["pro", "extra"]` or `{pro,extra}`, sorted.
     private static func names(_ array: String) -> String {
+        if array.hasPrefix("["),
+            let names = try? JSONDecoder().decode([String].self, from: Data(array.utf8))
+        {
+            return names.filter { !$0.isEmpty }.sorted().joined(separator: ",")
+        }
         let isMark: (Character) -> Bool = { "[]{}\"' ".contains($0) }
         return array.split(separator: ",").map { String($0.drop(while: isMark)) }
             .map { name in

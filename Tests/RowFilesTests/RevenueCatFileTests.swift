@@ -95,6 +95,7 @@ import Testing
 
     @Test(arguments: [
         ("[\"pro\",\"extra\"]", "extra,pro"), ("{pro}", "pro"), ("['pro', 'a b']", "a b,pro"),
+        (#"["\u30d7\u30ed"]"#, "プロ"), (#"["Kids'", " a {b}"]"#, " a {b},Kids'"), ("[]", ""),
     ]) func `names entitlements in brackets`(text: String, expected: String) throws {
         let field = "\"" + text.replacing("\"", with: "\"\"") + "\""
         let read = try read(Self.needed + ";entitlement_identifiers\n\(Self.line);\(field)\n")
