@@ -292,7 +292,7 @@ package enum RevenueCatSentence {
         let customers =
             count.customers == 1
             ? "1 customer" : "\(grouped(count.customers)) customers"
-        let lines = "\(grouped(count.differences)) \(count.differences == 1 ? "line" : "lines")"
+        let lines = "\(grouped(count.lines)) \(count.lines == 1 ? "line" : "lines")"
         let meaning: String
         switch (count.kind, count.direction) {
         case (.revenueCatRefund, .companyLoses):

@@ -353,7 +353,8 @@ struct ComparePage {
             "Differences by kind", ["kind", "who loses", .number(counted), .number(measure)],
             rows: summary.counts.map { count in
                 [
-                    count.kind.rawValue, count.direction.loser, count.differences.grouped,
+                    count.kind.rawValue, count.direction.loser,
+                    (summary.sums == nil ? count.lines : count.differences).grouped,
                     count.customers.grouped,
                 ]
             })

@@ -57,16 +57,19 @@ package final class CompareScratch: Sendable {
             try db.rows(
                 """
                 SELECT kind, direction, count(*),
-                    count(DISTINCT ifnull(customer_id, original_transaction_id))
+                    count(DISTINCT ifnull(customer_id, original_transaction_id)),
+                    count(DISTINCT original_transaction_id || ' ' || transaction_id)
                 FROM compare_differences GROUP BY kind, direction
                 """
             ).compactMap { row -> CompareCount? in
                 guard let kind = CompareKind(rawValue: row.requiredText(at: 0)),
                     let direction = Direction(rawValue: row.requiredText(at: 1))
                 else { return nil }
-                return CompareCount(
+                var count = CompareCount(
                     kind: kind, direction: direction, differences: row.number(at: 2) ?? 0,
                     customers: row.number(at: 3) ?? 0)
+                count.lines = row.number(at: 4) ?? count.differences
+                return count
             }
         }
         return CompareKind.allCases.flatMap { kind in

@@ -128,6 +128,8 @@ package struct CompareCount: Hashable, Sendable {
     package var kind: CompareKind
     package var direction: Direction
     package var differences: Int
+    /// How many lines they are in: a line may differ in several values of a kind.
+    package var lines: Int
     package var customers: Int
     /// The count in a sentence for people.
     package var sentence = ""
@@ -136,6 +138,7 @@ package struct CompareCount: Hashable, Sendable {
         self.kind = kind
         self.direction = direction
         self.differences = differences
+        lines = differences
         self.customers = customers
     }
 }

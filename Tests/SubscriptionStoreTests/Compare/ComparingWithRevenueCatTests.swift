@@ -70,7 +70,7 @@ import Testing
             policy: RevenueCatPolicy(
                 now: now, freshMilliseconds: Milliseconds.perDay, catalogue: nil,
                 rules: RevenueCatRule.all.filter {
-                    [.revenueCatProduct, .revenueCatPrice].contains($0.kind)
+                    [.revenueCatProduct, .revenueCatPeriod, .revenueCatPrice].contains($0.kind)
                 }, notFoundConfirmations: 3, asks: false)
         ).totals
         var differences: [CompareDifference] = []
@@ -142,5 +142,17 @@ import Testing
         #expect(compared.differences.map(\.kind) == [.revenueCatProduct])
         #expect(
             compared.differences.map(\.evidence) == [signed == "12" ? evidence.digest : nil])
+    }
+
+    @Test func `a line that differs in two values counts once as a line`() async throws {
+        try database.execute("UPDATE transactions SET purchase_date = 1, expires_date = 2")
+        try await check()
+        var other = line("11")
+        other.startTime = Timestamp(unixMilliseconds: 86_400_000)
+        other.endTime = Timestamp(unixMilliseconds: 172_800_000)
+        let counts = try compare([other, line("12")]).counts
+        #expect(counts.map(\.differences) == [2])
+        #expect(counts.map(\.lines) == [1])
+        #expect(counts.map(\.customers) == [1])
     }
 }
