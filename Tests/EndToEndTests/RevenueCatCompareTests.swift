@@ -112,7 +112,7 @@ import Testing
         #expect(imports ? unseen.isEmpty : true)
         #expect(try totals(compared)["not_compared"] == 1)
         let notes = try #require(try summary(compared)["notes"] as? [String])
-        let sentence = try #require(notes.first { $0.contains("were checked with Apple") })
+        let sentence = try #require(notes.first { $0.contains("statement was requested for") })
         let calls = try notedCalls(of: place)
         #expect(calls > 0)
         #expect(sentence.contains("in \(calls.formatted()) calls"), "\(sentence) \(calls)")
@@ -293,6 +293,39 @@ import Testing
         #expect(changed.status == 3)
         #expect(try totals(changed)["matched"] == 0)
         #expect(try reasons(changed)["row_changed"] ?? 0 > 0)
+    }
+
+    @Test func `says that earlier periods need a run with history always`() throws {
+        let place = try place(runs: false)
+        try place.writeJob(
+            "nightly", "settle: 0s\nhistory: never", steps: "[walk]",
+            guards: "max_changes: 10000, max_change_share: 1, max_same_direction_share: 1")
+        #expect([0, 2].contains(try place.run("run", "nightly").status))
+        let compared = try place.run("compare", "revenuecat", file, "--json")
+        #expect(compared.status == 3, "\(compared.errors)")
+        #expect(try reasons(compared)["period_not_stored"] ?? 0 > 0)
+        let notes = try #require(try summary(compared)["notes"] as? [String])
+        #expect(notes.contains { $0.contains("history: always") }, "\(notes)")
+    }
+
+    @Test func `exits with 76 where no answer of Apple's can be verified`() async throws {
+        let place = try place(runs: false)
+        try await place.simulator.control(
+            "/_simulator/faults", method: "POST",
+            body: #"{"faults": [{"fault": "bad_signature"}]}"#)
+        let compared = Result {
+            try place.run("compare", "revenuecat", file, "--ask", "--json")
+        }
+        try await place.simulator.control(
+            "/_simulator/faults", method: "POST", body: "{\"faults\": []}")
+        let result = try compared.get()
+        #expect(result.status == 76, "\(result.output)\(result.errors)")
+        let outcome = try #require(try summary(result)["outcome"] as? [String: Any])
+        #expect(outcome["exit_status"] as? Int == 76)
+        #expect(try reasons(result)["never_checked"] ?? 0 > 0)
+        let root = place.simulator.ready.rootFile
+        #expect(
+            try place.run("verify", "reports/compare", "--trusted-root", root).status == 0)
     }
 
     @Test func `does not compare a line that was changed after Apple's statement`() throws {

@@ -167,7 +167,7 @@ package struct CompareReport {
     }
 
     private var outcome: CanonicalJSON {
-        let status = summary.totals.exitStatus
+        let status = summary.exitStatus
         return .object([
             "exit_status": .integer(Int64(status.code)), "name": .string(status.name),
         ])
@@ -306,7 +306,7 @@ struct ComparePage {
             head.element(
                 "p", [.named("kicker")], "Comparison · \(summary.header.started.utcDay)")
             head.element("h1", heading)
-            let isClean = summary.totals.exitStatus == .ok
+            let isClean = summary.exitStatus == .ok
             let verdict = summary.verdict
             head.element(
                 "p", [.named(isClean ? "verdict good" : "verdict notable")],

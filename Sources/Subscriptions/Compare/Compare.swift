@@ -176,6 +176,8 @@ package struct CompareSummary: Hashable, Sendable {
     /// The compared files.
     package var files: [InputSeal]
     package var ledgerHead: String
+    /// The exit status where Apple was asked and answered nothing that is usable; `nil` otherwise.
+    package var failure: ExitStatus?
     /// The compared sums; `nil` where single values were compared.
     package var sums: SalesSummary?
 
@@ -194,4 +196,7 @@ package struct CompareSummary: Hashable, Sendable {
         self.files = files
         self.ledgerHead = ledgerHead
     }
+
+    /// The exit status of the command.
+    package var exitStatus: ExitStatus { failure ?? totals.exitStatus }
 }

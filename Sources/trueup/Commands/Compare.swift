@@ -148,7 +148,7 @@ struct Compare: Verb {
         }
         _ = consume claim
         try common.show(report.json, report.text, in: invocation)
-        return summary.totals.exitStatus
+        return summary.exitStatus
     }
 
     private func context(
@@ -178,7 +178,7 @@ struct Compare: Verb {
         var (totals, absentApps) = try store.compareWithRevenueCat(
             scratch, newest: newest, policy: policy)
         let questions = ask ? try scratch.questionCount() : 0
-        var answers: String?
+        var answers: (sentence: String, failure: ExitStatus?)?
         if questions > 0 {
             try scratch.prepareToAsk()
             answers = try await ReadingInquiry.with(
@@ -193,12 +193,14 @@ struct Compare: Verb {
             count.sentence = RevenueCatSentence.of(count)
             return count
         }
-        return CompareSummary(
+        var summary = CompareSummary(
             header: header, side: side.rawValue, title: "RevenueCat", ended: clock(),
             totals: totals, counts: counts,
-            notes: [answers].compactMap(\.self)
+            notes: [answers?.sentence].compactMap(\.self)
                 + notes(totals, intake, rules, hasCatalogue: catalogue != nil, absentApps),
             files: intake.seals, ledgerHead: try store.ledgerHead().hash)
+        summary.failure = answers?.failure
+        return summary
     }
 
     private func notes(
@@ -269,12 +271,13 @@ extension Compare {
     ///   - total: How many questions there are.
     ///   - scratch: Has the questions, and gets the answers.
     ///   - apple: Answers them.
-    /// - Returns: What was asked and answered, in a sentence.
+    /// - Returns: What was asked and answered, in a sentence; 69 or 76 where nothing was answered.
     /// - Throws: What ends all asking.
     private func askApple(
         _ total: Int, of scratch: CompareScratch, by apple: ReadingInquiry
-    ) async throws -> String {
+    ) async throws -> (sentence: String, failure: ExitStatus?) {
         var asked = 0
+        var answered = 0
         var notFound = 0
         var unanswered = 0
         var firstReason: String?
@@ -286,7 +289,7 @@ extension Compare {
             try scratch.keep(answers)
             for (_, answer) in answers {
                 switch answer {
-                case .answered: break
+                case .answered: answered += 1
                 case .notFound: notFound += 1
                 case .unanswered(let why):
                     unanswered += 1
@@ -297,9 +300,11 @@ extension Compare {
             last = end.originalTransactionID
             apple.terminal.show(RunProgress(stage: .walk, done: asked, total: total))
         }
-        return Self.sentence(
+        let sentence = Self.sentence(
             asked, of: total, calls: apple.calls, notFound: notFound, unanswered: unanswered,
             firstReason)
+        guard answered + notFound == 0 else { return (sentence, nil) }
+        return (sentence, apple.hasAnswer ? .protocol : .unavailable)
     }
 
     private static func sentence(
@@ -308,8 +313,8 @@ extension Compare {
     ) -> String {
         let number = RevenueCatSentence.grouped
         var parts = [
-            "Of \(number(total)) subscriptions without a fresh statement \(number(asked)) were "
-                + "checked with Apple, in \(number(calls)) \(calls == 1 ? "call" : "calls")"
+            "Apple's statement was requested for \(number(asked)) of \(number(total)) subscriptions "
+                + "without a fresh one, in \(number(calls)) \(calls == 1 ? "call" : "calls")"
         ]
         if notFound > 0 { parts.append("\(number(notFound)) were not found") }
         if let firstReason {

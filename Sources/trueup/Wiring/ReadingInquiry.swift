@@ -66,6 +66,13 @@ struct ReadingInquiry {
     /// Whether no app's endpoint works any more.
     var isOut: Bool { stores.allSatisfy { $0.outage() != nil } }
 
+    /// Whether Apple answered a call.
+    var hasAnswer: Bool {
+        stores.flatMap { $0.callCounts() }.contains {
+            $0.calls > 0 && ["ok", "not_found", "undecodable"].contains($0.result)
+        }
+    }
+
     /// How many calls were made so far.
     var calls: Int { stores.flatMap { $0.callCounts() }.reduce(0) { $0 + $1.calls } }
 }
