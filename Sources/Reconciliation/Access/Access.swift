@@ -75,21 +75,19 @@ package struct EntitlementAccess: Hashable, Sendable {
 package func access(
     _ customer: CustomerHoldings, by catalogue: ProductCatalogue?
 ) -> [EntitlementAccess] {
-    // By bundle, environment and name.
-    var best: [[String]: EntitlementAccess] = [:]
+    // The customer is the same for all, so the key leaves it empty.
+    var best: [StoredEntitlement.Key: EntitlementAccess] = [:]
     let grants =
         customer.subscriptions.flatMap { $0.grants(by: catalogue) }
         + customer.purchases.flatMap { $0.grants(by: catalogue) }
     for grant in grants {
-        let key = [grant.bundleID, grant.environment, grant.entitlement]
+        let key = StoredEntitlement.Key(
+            bundleID: grant.bundleID, environment: grant.environment, customerID: "",
+            entitlement: grant.entitlement)
         if let other = best[key], !grant.isBetter(than: other) { continue }
         best[key] = grant
     }
-    return best.sorted { left, right in
-        left.key.lexicographicallyPrecedes(right.key) {
-            $0 != $1 && $0.utf8.lexicographicallyPrecedes($1.utf8)
-        }
-    }.map(\.value)
+    return best.sorted { $0.key < $1.key }.map(\.value)
 }
 
 extension LocalSubscription {

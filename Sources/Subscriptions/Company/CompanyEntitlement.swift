@@ -1,6 +1,6 @@
 /// An entitlement of a customer: a row of `trueup_entitlements`, or of the company's table of them.
 package struct StoredEntitlement: Hashable, Sendable {
-    package struct Key: Hashable, Sendable {
+    package struct Key: Hashable, Comparable, Sendable {
         package var bundleID: String
         package var environment: String
         package var customerID: String
@@ -16,6 +16,18 @@ package struct StoredEntitlement: Hashable, Sendable {
         }
 
         var texts: [String] { [bundleID, environment, customerID, entitlement] }
+
+        /// Equal bytes: equivalent spellings are different customers to the database.
+        package static func == (left: Key, right: Key) -> Bool {
+            left.customerID.hasSameBytes(as: right.customerID)
+                && left.entitlement.hasSameBytes(as: right.entitlement)
+                && left.bundleID.hasSameBytes(as: right.bundleID)
+                && left.environment.hasSameBytes(as: right.environment)
+        }
+
+        package static func < (left: Key, right: Key) -> Bool {
+            left.texts.lexicographicallyPrecedes(right.texts) { $0.precedesByBytes($1) }
+        }
     }
 
     package var key: Key

@@ -56,14 +56,15 @@ extension ProductCatalogue {
             )
         }
         self.init()
-        for (key, value) in entries { try add(key, value, from: products) }
+        var seen = SeenNames()
+        for (key, value) in entries { try add(key, value, from: products, &seen) }
         guard !self.products.isEmpty else {
             throw products.error("lists no product", suggestion: "write for example " + example)
         }
     }
 
     private mutating func add(
-        _ key: Node, _ node: Node, from list: SettingsValue
+        _ key: Node, _ node: Node, from list: SettingsValue, _ seen: inout SeenNames
     ) throws(ConfigurationError) {
         let line = key.mark?.line
         let name = try SettingsValue(
@@ -78,10 +79,25 @@ extension ProductCatalogue {
         let value = SettingsValue(
             node: node, file: list.file, key: path, line: node.mark?.line ?? line)
         let product = try CatalogueProduct(value)
-        if let id = product.appleID, products.values.contains(where: { $0.appleID == id }) {
+        if let id = product.appleID, !seen.appleIDs.insert(id).inserted {
             throw value.error("apple_id \(id) is listed twice", suggestion: "keep one of them")
         }
+        for grant in product.grants {
+            let known = seen.grants.insert(grant).memberAfterInsert
+            guard known.utf8.elementsEqual(grant.utf8) else {
+                throw value.error(
+                    "\(grant) is spelled in two Unicode forms",
+                    suggestion: "copy the name from one product to the others")
+            }
+        }
         products[name] = product
+    }
+
+    /// The Apple IDs and entitlements of the products that were read.
+    private struct SeenNames {
+        var appleIDs: Set<String> = []
+        /// A set finds names in another Unicode form too: they look alike, and services compare bytes.
+        var grants: Set<String> = []
     }
 
     /// One list of entitlements.

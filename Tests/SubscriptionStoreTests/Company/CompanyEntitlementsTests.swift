@@ -145,6 +145,34 @@ import Testing
         #expect(try place.there() == before)
     }
 
+    /// To the database they are two customers, and Swift takes their texts for equal.
+    @Test func `holds both of two customers whose ids differ in their Unicode form alone`()
+        async throws
+    {
+        let place = try Place()
+        let night = try await corrected(place)
+        try await night.conclude()
+        for (id, customer) in [("91", "caf\u{e9}"), ("92", "cafe\u{301}")] {
+            try place.database.execute(
+                """
+                INSERT INTO trueup_entitlements SELECT bundle_id, environment, '\(customer)',
+                    entitlement, expires_date, grace_period_expires_date, '\(id)', product_id,
+                    will_renew, signed_date, ownership, changed_in
+                FROM trueup_entitlements WHERE customer_id = '1'
+                """)
+        }
+        _ = try await night.store.refreshCopy(for: .apply, at: Self.now)
+        #expect(try place.there() == place.here())
+        try place.company.execute("DELETE FROM rights WHERE original_transaction_id = '91'")
+        _ = try await night.store.refreshCopy(for: .apply, at: Self.now)
+        #expect(try place.there() == place.here())
+        var listed: [String] = []
+        try night.store.forEachEntitlement(
+            matching: EntitlementFilter(), in: place.company.link().database
+        ) { listed.append($0.originalTransactionID) }
+        #expect(listed.suffix(2).sorted() == ["91", "92"])
+    }
+
     /// Rows of other apps may be another worker's.
     @Test func `keeps rows of apps that the run does not read`() async throws {
         let place = try Place()

@@ -69,6 +69,9 @@ import trueup
         SettingsMistake(
             "products:\n  a: {apple_id: 12}\n  b: {apple_id: 12}\n", line: 3, key: "products.b",
             says: "apple_id 12 is listed twice"),
+        SettingsMistake(
+            "products:\n  a: {grants: [caf\u{e9}]}\n  b: {grants: [cafe\u{301}]}\n", line: 3,
+            key: "products.b", says: "is spelled in two Unicode forms"),
         SettingsMistake("", line: 1, key: "products", says: "is missing"),
         SettingsMistake("products:\n", line: 1, key: "products", says: "must be products"),
         SettingsMistake("products: {}\n", line: 1, key: "products", says: "lists no product"),
