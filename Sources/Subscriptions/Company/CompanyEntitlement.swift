@@ -320,7 +320,7 @@ extension EntitlementStatements {
         if dialect == .mysql {
             return """
                 CREATE TABLE \(table) (bundle_id VARCHAR(155) NOT NULL, environment VARCHAR(20) NOT \
-                NULL, customer_id VARCHAR(255) NOT NULL, entitlement VARCHAR(100) NOT NULL, \
+                NULL, customer_id VARCHAR(255) NOT NULL, entitlement VARCHAR(128) NOT NULL, \
                 expires_date BIGINT, grace_period_expires_date BIGINT, original_transaction_id \
                 VARCHAR(255) NOT NULL, product_id VARCHAR(255) NOT NULL, will_renew INTEGER, \
                 signed_date BIGINT, PRIMARY KEY (bundle_id, environment, customer_id, entitlement)) \
