@@ -7,17 +7,38 @@ package struct EntitlementFilter: Hashable, Sendable {
     package var bundleID: String?
     /// Only what may be used at this moment.
     package var activeAt: Timestamp?
-    /// Only what changed in this run or later, by the run's number.
+    /// Only what the report of this run lists, or changed in this run or later, by the run's number.
     package var changedIn: Int64?
 
     package init() {}
+
+    /// The entitlements `e`, where only some changed: these alone, by the index of changes.
+    ///
+    /// What a run takes in before it is recorded is dated by the run before it, but its report lists it.
+    fileprivate var source: (sql: String, arguments: StatementArguments) {
+        guard let changedIn else { return ("trueup_entitlements AS e", []) }
+        let key = ["bundle_id", "environment", "customer_id", "entitlement"]
+        func columns(_ table: String) -> String {
+            key.map { "\(table).\($0)" }.joined(separator: ", ")
+        }
+        let sql = """
+            (SELECT \(columns("n"))
+                FROM trueup_entitlements AS n INDEXED BY trueup_entitlements_by_change
+                WHERE n.changed_in >= ?
+                UNION SELECT \(columns("c")) FROM trueup_run_entitlements AS r
+                CROSS JOIN trueup_entitlement_changes AS c ON c.change > r.after
+                WHERE r.run_seq = ?) AS k
+            CROSS JOIN trueup_entitlements AS e
+                ON \(key.map { "e.\($0) = k.\($0)" }.joined(separator: " AND "))
+            """
+        return (sql, [changedIn, changedIn])
+    }
 
     fileprivate var condition: (sql: String, arguments: StatementArguments) {
         let all: [(sql: String, value: (any DatabaseValueConvertible)?)] = [
             ("e.customer_id = ?", customerID),
             ("e.bundle_id = ?", bundleID),
             ("(e.expires_date IS NULL OR e.expires_date > ?)", activeAt?.unixMilliseconds),
-            ("e.changed_in >= ?", changedIn),
         ]
         let terms = all.filter { $0.value != nil }
         return (
@@ -67,13 +88,13 @@ extension SQLiteStore {
         matching filter: EntitlementFilter, _ body: (StoredEntitlement) throws -> Void
     ) throws {
         try stream("reading the entitlements") { db in
-            let (condition, arguments) = filter.condition
+            let (source, condition) = (filter.source, filter.condition)
             try db.forEachRow(
                 """
-                SELECT \(StoredEntitlement.columns) FROM trueup_entitlements AS e
-                WHERE \(condition)
+                SELECT \(StoredEntitlement.columns) FROM \(source.sql)
+                WHERE \(condition.sql)
                 ORDER BY e.bundle_id, e.environment, e.customer_id, e.entitlement
-                """, arguments
+                """, source.arguments + condition.arguments
             ) { row in try body(StoredEntitlement(row)) }
         }
     }

@@ -422,6 +422,30 @@ import Testing
         #expect(try await changes(last) == [])
     }
 
+    /// The change is dated by the run before, because this one is not recorded when it takes it in.
+    @Test func `lists what a run took in before it began as changed since that run`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try await opened(database)
+        try store.load([row("1", "a"), row("2", "b"), row("3", "c")])
+        try await Night.begin(store, Night.header("run-1")).conclude()
+        try database.execute(
+            "UPDATE subscriptions SET customer_id = 'd' WHERE original_transaction_id = '2'")
+        let night = try await Night.begin(store, Night.header("run-2", at: Night.start + 1))
+        try await night.stage(drift("3", signed: 5000))
+        try await night.apply()
+        try await night.conclude()
+        func changed(since run: String) throws -> [String] {
+            var filter = EntitlementFilter()
+            filter.changedIn = try store.number(ofRun: run)
+            var customers: [String] = []
+            try store.forEachEntitlement(matching: filter) { customers.append($0.key.customerID) }
+            return customers
+        }
+        #expect(try changed(since: "run-2") == ["b", "c", "d"])
+        try await Night.begin(store, Night.header("run-3", at: Night.start + 2)).conclude()
+        #expect(try changed(since: "run-3") == [])
+    }
+
     @Test func `lists its changes again where the report did not come out`() async throws {
         let database = try TemporaryDatabase()
         let store = try await opened(database)
