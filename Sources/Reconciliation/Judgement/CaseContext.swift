@@ -236,6 +236,7 @@ extension CaseContext {
             guard drafts[index].veto == nil else { continue }
             drafts[index].insertion = MissingRow(
                 key: row.key, customerID: row.customerID, stated: stated)
+            guard policy.kept.hasPeriods else { continue }
             drafts[index].periods = PeriodComparison(
                 scoped: comparison.scoped, current: stated.transaction, history: item.history,
                 now: policy.now)

@@ -53,6 +53,23 @@ import Testing
         #expect(outcome.corrections[0].changes.before.values.allSatisfy { $0 == .null })
     }
 
+    /// A table of the company's own holds no periods, so the database could take none of them.
+    @Test(arguments: [true, false])
+    func `plans periods of the inserted row only where they are kept`(areKept: Bool) throws {
+        let stated = sibling(.active)
+        let policy = Sample.policy {
+            $0.history = .always
+            $0.kept.hasPeriods = areKept
+            $0.keepsPurchases = true
+        }
+        let item = Sample.item(Sample.row(), [Sample.stated(), stated]) {
+            $0.history = .complete([Sample.stated().transaction, stated.transaction])
+        }
+        let outcome = try outcome(item, policy, of: "3000")
+        #expect(outcome.corrections.first?.kinds == [.missingLocally])
+        #expect(outcome.corrections.contains { $0.table == "transactions" } == areKept)
+    }
+
     @Test func `inserts nothing from an answer that does not contain the asked id`() throws {
         let item = Sample.item(Sample.row(), [sibling(.active)]) {
             $0.transactionInfo = .transactionNotFound
