@@ -38,7 +38,7 @@ package struct OutboxDelivery: Sendable {
     package func run() async throws(StoreError) -> DeliverySummary {
         var summary = DeliverySummary()
         let lastStart = ContinuousClock.now + budget - destination.timeout
-        var failuresInARow = 0
+        var failuresInARow: [DeliveryOutcome] = []
         while true {
             let batch = try await outbox.dueEvents(at: now(), limit: destination.concurrency)
             guard !batch.isEmpty else { break }
@@ -52,11 +52,11 @@ package struct OutboxDelivery: Sendable {
             }
             let attempts = try await deliver(batch)
             summary.add(attempts)
-            let failures = attempts.count { $0 != .delivered }
-            failuresInARow = failures == attempts.count ? failuresInARow + failures : 0
-            if failuresInARow >= Self.toleratedFailuresInARow {
+            let failures = attempts.filter { $0 != .delivered }
+            failuresInARow = failures.count == attempts.count ? failuresInARow + failures : []
+            if failuresInARow.count >= Self.toleratedFailuresInARow {
                 summary.end = .receiverFails
-                try await rest(after: attempts)
+                try await rest(after: failuresInARow)
                 break
             }
         }

@@ -112,6 +112,18 @@ import Testing
         #expect(try await round(outbox, destination, minutes: 5).delivered == 50)
     }
 
+    /// A command takes one event at a time, and the last of the failed ones waits longest.
+    @Test func `rests until the first of all that failed in a row is due`() async throws {
+        let outbox = try Outbox(["a", "b", "c", "d"], at: Self.start)
+        let destination = ScriptedDestination { event in
+            .failed("busy", retryAfter: event.ledgerEntry == 3 ? .seconds(3600) : nil)
+        }
+        let summary = try await round(outbox, destination)
+        #expect(summary.end == .receiverFails)
+        #expect(destination.arrived == [1, 2, 3])
+        #expect(summary.totals.nextAttempt == Self.start.adding(milliseconds: 5 * 60_000))
+    }
+
     @Test func `is not stopped by single events that fail`() async throws {
         let outbox = try Outbox((1...30).map { "\($0)" }, at: Self.start)
         let destination = ScriptedDestination { event in
