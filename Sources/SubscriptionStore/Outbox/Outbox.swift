@@ -33,7 +33,11 @@ struct OutboxWriter {
         guard let event = naming.event(of: entry, leaving: row) else { return }
         var access = AccessChange()
         access.isByCatalogue = catalogue != nil
-        access.entitlements = row?.productID.map(catalogue.entitlements(of:)) ?? []
+        let purchase = try purchase(of: entry)
+        let named = entry.customerAndProduct(row: row, purchase: purchase)
+        if case .text(let product) = named.productID {
+            access.entitlements = catalogue.entitlements(of: product)
+        }
         if let last {
             try EntitlementBook(db: db, catalogue: catalogue).settle(after: last, limit: nil) {
                 company?.entitlements.insert($0)
@@ -47,7 +51,7 @@ struct OutboxWriter {
             access[keyPath: list].sort { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         }
         let message = entry.message(
-            of: event, row: row, purchase: try purchase(of: entry), access: access,
+            of: event, row: row, purchase: purchase, access: access,
             restored: try Ledger(db: db).lastRestore())
         try db.executeCached(
             """

@@ -17,6 +17,7 @@ extension LedgerEntry {
         of event: BillingEvent, row: LocalSubscription?, purchase: LocalTransaction?,
         access: AccessChange, restored: Timestamp?
     ) -> CanonicalJSON {
+        let names = customerAndProduct(row: row, purchase: purchase)
         var members: [String: CanonicalJSON] = [
             "event": .string(event.rawValue),
             "idempotency_key": .string(idempotencyKey),
@@ -26,8 +27,8 @@ extension LedgerEntry {
             "environment": .string(subscription.environment),
             "original_transaction_id": .string(subscription.originalTransactionID),
             "transaction_id": .text(transactionID),
-            "customer_id": .text(row?.customerID ?? purchase?.customerID),
-            "product_id": .text(row?.productID ?? purchase?.productID),
+            "customer_id": names.customerID.json,
+            "product_id": names.productID.json,
             "table": .string(table),
             "before": .object(changes.before.mapValues(\.json)),
             "after": .object(changes.after.mapValues(\.json)),
@@ -53,6 +54,22 @@ extension LedgerEntry {
             members["access_continues_by"] = .string(accessContinuesBy)
         }
         return .object(members)
+    }
+
+    /// The customer and the product of the row or purchase as the correction left it; as they were before
+    /// it where it deleted them.
+    package func customerAndProduct(
+        row: LocalSubscription?, purchase: LocalTransaction?
+    ) -> (customerID: FieldValue, productID: FieldValue) {
+        if row == nil, purchase == nil {
+            let before = changes.before
+            return (before["customer_id"] ?? .null, before["product_id"] ?? .null)
+        }
+        func value(_ text: String?) -> FieldValue { text.map(FieldValue.text) ?? .null }
+        return (
+            value(row?.customerID ?? purchase?.customerID),
+            value(row?.productID ?? purchase?.productID)
+        )
     }
 
     /// A key that is equal in every attempt to deliver the event: no two corrections share the hash, and it
@@ -93,7 +110,7 @@ extension CanonicalJSON {
 /// By the stored entitlements before and after it, so that each change is told once, with the correction
 /// that made it, however many rows grant the same.
 package struct AccessChange: Hashable, Sendable {
-    /// The entitlements that the row's product grants.
+    /// The entitlements that the product of the row or purchase grants.
     package var entitlements: [String] = []
     /// Those that the customer could not use before, and can now.
     package var gained: [String] = []

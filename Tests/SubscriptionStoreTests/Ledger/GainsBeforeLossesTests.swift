@@ -71,6 +71,37 @@ import Testing
         #expect(told.map { $0["access_continues_by"] as? String } == [nil, "9", nil])
     }
 
+    @Test func `the event of a reverted insert names what the row had`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try SQLiteStore.open(
+            at: database.path, access: .readWrite, naming: Self.everything,
+            catalogue: ProductCatalogue(products: ["pro": CatalogueProduct(grants: ["gold"])]))
+        try store.load([subscription("1")])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        var found = missing("9")
+        found.corrections[0].rewrite {
+            $0[.customerID] = FieldChange(before: .null, after: .text("a"))
+        }
+        try await night.stage(found)
+        try await night.apply()
+        try await night.conclude()
+        let undo = try await Night.begin(store, Night.header("undo", job: "undo run-1"))
+        _ = try await store.stageUndo(ofRun: "run-1", in: undo.pass, run: undo.run)
+        try await undo.apply()
+        #expect(try statuses(database) == ["1": "1"])
+        // Of one subscription only the older event is due.
+        let bodies = try database.rows("SELECT body FROM trueup_outbox ORDER BY ledger_entry")
+        #expect(bodies.count == 2)
+        let body = try #require(bodies.last?.first)
+        let told = try #require(
+            try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any])
+        #expect(told["undo_of"] as? Int == 1)
+        #expect(told["customer_id"] as? String == "a")
+        #expect(told["product_id"] as? String == "pro")
+        #expect(told["entitlement_ids"] as? [String] == ["gold"])
+        #expect(told["subscription"] is NSNull)
+    }
+
     @Test func `nothing is half written when the ledger fails between them`() async throws {
         let database = try TemporaryDatabase()
         let store = try store(database, [subscription("1")])
