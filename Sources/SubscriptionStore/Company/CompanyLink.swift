@@ -93,7 +93,7 @@ package final class CompanyLink: Sendable {
             let isOne = refused.count == 1
             return "Your database refused "
                 + "\(isOne ? "1 entitlement" : "\(refused.count) entitlements"), "
-                + "and its table does not show \(isOne ? "it" : "them"): \(reason)."
+                + "and its table is not as it should be: \(reason)."
         }
         return remarks + [brake?.remark].compactMap(\.self)
     }

@@ -231,7 +231,7 @@ import Testing
         #expect(try place.listed() == [Self.all[0], Self.all[2]])
         #expect(
             store.companyRemarks == [
-                "Your database refused 1 entitlement, and its table does not show it: the table "
+                "Your database refused 1 entitlement, and its table is not as it should be: the table "
                     + "rights of entitlements: no such customer."
             ])
         try place.company.execute("DROP TRIGGER no")
