@@ -26,6 +26,8 @@ struct CompareCheck {
         var byKind: [String: Int64] = [:]
         var different: Int64 = 0
         var onlyTheirs: Int64 = 0
+        /// Lines of which the list does not say whether they are different or only theirs.
+        var differentOrTheirs: Int64 = 0
         var onlyApple: Int64 = 0
     }
 
@@ -141,10 +143,13 @@ struct CompareCheck {
             return
         }
         let lines = record.integer("lines") ?? 0
-        if kind == Self.withoutRows {
+        if kind != Self.withoutRows {
+            counts.different &+= lines
+        } else if record.integer("apple") == 0 {
             counts.onlyTheirs &+= lines
         } else {
-            counts.different &+= lines
+            // Too few rows are a difference, unless all of them have another product by now.
+            counts.differentOrTheirs &+= lines
         }
     }
 
@@ -169,9 +174,12 @@ struct CompareCheck {
                 Self.summaryFile, nil,
                 "its totals do not add up: lines is \(stated("lines")), the parts are \(sum)")
         }
+        // As many of these lines are only theirs as the totals state beyond those of the list.
+        let theirs = min(
+            max(0, stated("only_theirs") &- counts.onlyTheirs), counts.differentOrTheirs)
         for (name, counted) in [
-            ("different", counts.different), ("only_theirs", counts.onlyTheirs),
-            ("only_apple", counts.onlyApple),
+            ("different", counts.different &+ counts.differentOrTheirs &- theirs),
+            ("only_theirs", counts.onlyTheirs &+ theirs), ("only_apple", counts.onlyApple),
         ] where stated(name) != counted {
             report(
                 Self.summaryFile, nil,
