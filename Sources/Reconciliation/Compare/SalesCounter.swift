@@ -79,6 +79,8 @@ package struct SalesCounter: Sendable {
     private let clock: Clock
     private let otherClock: Clock
     private var sums: [Key: [Int64]] = [:]
+    /// The numbers to which the row being added belongs, as its statement says.
+    private var held: [(product: String, measure: SalesMeasure, days: Range<Int>)] = []
     /// The products of all rows.
     package private(set) var products: Set<String> = []
 
@@ -118,6 +120,7 @@ package struct SalesCounter: Sendable {
     }
 
     package mutating func add(_ row: SalesSubscription) {
+        held.removeAll(keepingCapacity: true)
         if let product = row.productID, !row.isSandbox { products.insert(product) }
         guard let signed = row.signedDate else { return addUnchecked(row, before: nil) }
         guard let unsorted = row.periods else {
@@ -130,12 +133,12 @@ package struct SalesCounter: Sendable {
         let periods = unsorted.filter { $0.purchaseDate != nil }.sorted {
             ($0.purchaseDate ?? signed, $0.key) < ($1.purchaseDate ?? signed, $1.key)
         }
-        addUnchecked(row, before: signed)
         if row.isSandbox || row.isFamilyShared {
             let part: Part = row.isSandbox ? .sandbox : .familyShared
             return add(row, periods, signed, clock, part)
         }
         add(row, periods, signed, clock, .own)
+        addUnchecked(row, before: signed)
         add(row, periods, signed, otherClock, .otherZone)
         addUncertain(row, periods, signed)
     }
@@ -147,6 +150,7 @@ package struct SalesCounter: Sendable {
         let none = [Int64](repeating: 0, count: clock.ends.count)
         let key = Key(product: product, measure: measure, part: part)
         for day in days { sums[key, default: none][day] += 1 }
+        if part == .own { held.append((product, measure, days)) }
     }
 
     private mutating func add(
@@ -240,7 +244,8 @@ package struct SalesCounter: Sendable {
 
     /// Counts a row for the days that its statement does not cover.
     ///
-    /// A row that had ended when Apple signed cannot be active later, unless the customer came back.
+    /// It may be in each number that it is not in, and may not be in those that it is in. A row that
+    /// had ended when Apple signed cannot be active later, unless the customer came back.
     private mutating func addUnchecked(_ row: SalesSubscription, before signed: Timestamp?) {
         guard !row.isSandbox, !row.isFamilyShared else { return }
         let first: Int
@@ -251,9 +256,21 @@ package struct SalesCounter: Sendable {
             first = 0
         }
         let days = first..<clock.ends.count
+        let later = held.filter { $0.product == row.productID && $0.days.overlaps(days) }
         for measure in SalesMeasure.allCases {
-            add(row.productID, measure, .unchecked, days)
-            if signed != nil { add(row.productID, measure, .doubtful, days) }
+            // Every state is one of the subscriptions.
+            let isSum = measure == .subscriptions
+            let own = later.filter {
+                isSum ? SalesMeasure.states.contains($0.measure) : $0.measure == measure
+            }
+            guard !own.isEmpty else {
+                add(row.productID, measure, .unchecked, days)
+                continue
+            }
+            for day in days {
+                let isOwn = own.contains { $0.days.contains(day) }
+                add(row.productID, measure, isOwn ? .doubtful : .unchecked, day..<day + 1)
+            }
         }
     }
 

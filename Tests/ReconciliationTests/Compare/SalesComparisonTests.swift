@@ -209,6 +209,30 @@ import Testing
         #expect(both.differences.map(\.field) == ["billing_retry", "subscriptions"])
     }
 
+    @Test func `counts a row once whose statement is older than the end of the day`() {
+        let rows = Array(
+            repeating: Self.row([Self.month], signed: "2026-11-20T20:00:00Z"), count: 9)
+        #expect(Self.compare(rows, [Self.states([.standard: 9])]).totals.matched == 1)
+        // The rows are in the number already, so they cannot explain that Apple counts more.
+        let more = Self.compare(rows, [Self.states([.standard: 16])])
+        #expect(more.differences.map(\.kind) == [.salesActive, .salesPopulation])
+        #expect(more.differences.map { $0.apple } == [.integer(9), .integer(9)])
+        #expect(more.differences.first?.sales?.explained == [:])
+        #expect(more.unseen == 7)
+        // A payment may have failed after the statement.
+        let failed = Self.compare(rows, [Self.states([.standard: 7, .billingRetry: 2])])
+        #expect(failed.differences == [])
+        #expect(failed.totals.reasons == [.rowsUnchecked: 1])
+        let beyond = Self.compare(rows, [Self.states([.standard: 9, .billingRetry: 2])])
+        #expect(beyond.differences.map(\.kind) == [.salesPopulation])
+        #expect(beyond.totals.different == 1)
+        // The next day begins later than the statement, and the period still runs.
+        let later = Self.compare(
+            rows, [Self.states([.standard: 9]), Self.states([.standard: 10], on: "2026-11-21")])
+        #expect(later.totals.matched == 1)
+        #expect(later.differences.map { $0.sales?.day } == ["2026-11-21", "2026-11-21"])
+    }
+
     @Test func `keeps totals that tie out`() {
         let unknown = SalesLine(
             report: .subscription, appleID: "3", day: Self.day("2026-11-20"),
