@@ -5,8 +5,10 @@ import Testing
 @Suite struct `The wrong environment rule` {
     private let policy = Sample.policy { $0.apps = [Sample.app, Sample.sandbox] }
 
-    private func item(_ statuses: Lookup<StatusAnswer>) -> Case {
-        Sample.item(Sample.row(), .transactionNotFound) {
+    private func item(
+        _ statuses: Lookup<StatusAnswer>, _ row: LocalSubscription = Sample.row()
+    ) -> Case {
+        Sample.item(row, .transactionNotFound) {
             $0.elsewhere = .init(app: Sample.sandbox, statuses: statuses)
         }
     }
@@ -19,10 +21,16 @@ import Testing
         #expect(nextQuestion(for: item, policy: elsewhere) == nil)
     }
 
-    @Test(arguments: [(1, Severity.critical), (4, .critical), (2, .high), (5, .high)])
-    func `is as severe as what it entitles to there`(status: Int, severity: Severity) throws {
+    @Test(arguments: [
+        (1, 2, Severity.critical), (4, 2, .critical), (2, 2, .high), (5, 2, .high),
+        (2, 1, .critical), (2, 4, .critical),
+    ])
+    func `is as severe as what it entitles to there, and what the row gives`(
+        status: Int, held: Int, severity: Severity
+    ) throws {
         let stated = Sample.stated(Sample.id, SubscriptionStatus(rawValue: status))
-        let item = item(.answered(StatusAnswer(subscriptions: [stated])))
+        let item = item(
+            .answered(StatusAnswer(subscriptions: [stated])), Sample.row { $0.status = held })
         #expect(nextQuestion(for: item, policy: policy) == nil)
         let outcome = try outcome(item, policy)
         #expect(outcome.verdict == .discrepancy)

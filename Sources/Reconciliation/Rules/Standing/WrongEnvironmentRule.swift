@@ -5,10 +5,10 @@ extension AllRules {
     ///
     /// The proof is Apple's answer: the other environment contains the id and the row's own does not,
     /// the asking environment contains it while the row names another one, or a payload with a valid
-    /// signature names another one. Critical if it entitles there (or, where Apple's status is unknown,
-    /// if our row gives access), otherwise high. Typically a tester's sandbox purchase that is stored
-    /// as production.
-    static let wrongEnvironment = StandingRule("WrongEnvironmentRule") { scoped, context in
+    /// signature names another one. Critical if our row gives access, or if it entitles there,
+    /// otherwise high. Typically a tester's sandbox purchase that is stored as production.
+    static let wrongEnvironment = StandingRule("WrongEnvironmentRule", version: 2) {
+        scoped, context in
         let row = scoped.row
         if let rejected = context.signedRejection(of: row, for: .environment) {
             return .discrepancy(
@@ -17,7 +17,8 @@ extension AllRules {
         }
         guard let (stated, environment) = proof(about: row, in: context) else { return nil }
         var difference = difference(
-            row, apple: .text(environment.rawValue), isEntitling: stated.status.isEntitling,
+            row, apple: .text(environment.rawValue),
+            isEntitling: row.isEntitling || stated.status.isEntitling,
             payload: stated.transaction.evidence)
         difference.finding.appleAsOf = stated.signedDate
         return .discrepancy(difference, absence: .present)
