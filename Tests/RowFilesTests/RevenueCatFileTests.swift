@@ -151,7 +151,8 @@ import Testing
         while try reader.next() != nil {}
         // Replaced after it was read.
         try Data("other".utf8).write(to: URL(fileURLWithPath: path))
-        let seal = try #require(reader.seal)
+        let sealed = reader.seal
+        let seal = try #require(sealed)
         #expect(seal.path == path)
         #expect(seal.bytes == whole.count)
         #expect(seal.lines == whole.count { $0 == UInt8(ascii: "\n") })
