@@ -1,3 +1,4 @@
+import Foundation
 import Reconciliation
 import SubscriptionStore
 import Subscriptions
