@@ -35,10 +35,11 @@ enum ImportTable {
         ImportRule(
             "Reports", ours: ["CZlib", "Subscriptions"],
             outside: ["Crypto", "FoundationEssentials", "Glibc"]),
-        // The C library to read in large chunks; zlib for files that are packed with gzip.
+        // The C library to read in large chunks; zlib for files that are packed with gzip; the digest
+        // of what was read.
         ImportRule(
             "RowFiles", ours: ["CZlib", "Subscriptions"],
-            outside: ["FoundationEssentials", "Glibc"]),
+            outside: ["Crypto", "FoundationEssentials", "Glibc"]),
         ImportRule(
             "HTTPTransport", ours: ["CLibcurl"], outside: ["Glibc", "Synchronization"]),
         ImportRule(

@@ -6,11 +6,8 @@ import Testing
 
 /// What the page leaves out of long lists, and what it shows of the nights before.
 @Suite struct `Long lists on the page of a run` {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
     private func page(_ run: StoredRun) throws -> String {
+        let folder = try TemporaryFolder()
         _ = try folder.report(run)
         return try folder.text("latest/report.html")
     }

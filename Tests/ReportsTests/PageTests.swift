@@ -7,13 +7,10 @@ import Testing
 
 /// `report.html` as a browser gets it.
 @Suite struct `The page of a run` {
-    private let folder: TemporaryFolder
-
-    init() throws { folder = try TemporaryFolder() }
-
     private func page(
         _ run: StoredRun? = nil, context: ReportContext = Samples.context
     ) throws -> String {
+        let folder = try TemporaryFolder()
         let path = try folder.report(run, context: context).path
         return String(
             decoding: try Data(contentsOf: URL(fileURLWithPath: path + "/report.html")),
