@@ -49,6 +49,22 @@ import Testing
         #expect(try await world.store.watermark(of: World.app) != nil)
     }
 
+    @Test func `continue a full scan where it stopped, on another day too`() async throws {
+        func mine(_ job: inout ReconciliationJob) { job.filters = RunFilters(apps: [World.app]) }
+        let world = Self.world()
+        world.apple.change { $0.stop = (question: 3, reason: .deadlineReached) }
+        let stopped = try await world.night("1", mine)
+        #expect(!stopped.closesPass)
+        world.apple.change { $0.stop = nil }
+        let next = try await world.night("2", after: 23, mine)
+        #expect(world.apple.asked.count == 1)
+        #expect(next.coverage?.roundBefore == 2)
+        #expect(next.closesPass)
+        let another = try await world.night("3", after: 46, mine)
+        #expect(world.apple.asked.count == 3)
+        #expect(another.coverage?.roundBefore == nil)
+    }
+
     @Test func `ask nothing where the app has no rows`() async throws {
         let world = World(rows: 3)
         let conclusion = try await world.night("1") { Self.delta(&$0, Self.other) }

@@ -88,7 +88,7 @@ struct World {
 
     /// A narrowing to apps alone is told from others by its words.
     private static func words(of filters: RunFilters) -> [String] {
-        let apps = (filters.apps ?? []).sorted().map { RunHeader.appFilterPrefix + $0.bundleID }
+        let apps = (filters.apps ?? []).sorted().map { RunHeader.appFilterPrefix + $0.name }
         return (filters.leavesOutRows ? ["narrowed"] : []) + apps
     }
 

@@ -39,9 +39,9 @@ extension SQLiteStore {
                             request: request, ends: ends, changedPeriods: changed, due: due),
                         request)
                 case .full(let isRound):
-                    try questions.addEveryRow(roundOf: isRound ? run.job : nil)
+                    try questions.addEveryRow(isRound: isRound, of: run)
                 }
-                return try questions.completed(job: run.job)
+                return try questions.completed(run)
             }
         }
     }
@@ -166,20 +166,23 @@ private struct ForecastQuestions {
 
     // MARK: Every row
 
-    /// `job` has perhaps an unfinished full scan, which the run continues; `nil` for a run that
-    /// begins again.
-    mutating func addEveryRow(roundOf job: String?) throws {
-        let began = try job.flatMap {
-            try db.integer("SELECT began FROM trueup_rounds WHERE job = ?", [$0])
-        }
+    /// The run perhaps continues an unfinished full scan, where it `isRound`; otherwise it begins
+    /// again.
+    mutating func addEveryRow(isRound: Bool, of run: RunHeader) throws {
+        let began =
+            isRound
+            ? try db.integer(
+                "SELECT began FROM trueup_rounds WHERE job = ?", [PassOpening.round(of: run)])
+            : nil
         try db.forEachRow(
             """
-            SELECT \(try LocalSubscription.columns(db)), ifnull(c.asked_at >= ?, 0)
+            SELECT \(try LocalSubscription.columns(db)), ifnull(c.asked_at >= ?1, 0)
             FROM subscriptions AS s
             LEFT JOIN trueup_checks AS c ON \(SubscriptionKey.agree("c", "s"))
-            WHERE NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
-                WHERE \(SubscriptionKey.agree("a", "s")) AND \(isAsked))
-            """, [began]
+            WHERE \(OpenFindings.isOfAnApp(boundFilters: "?2", of: "s"))
+                AND NOT EXISTS (SELECT 1 FROM trueup_agenda AS a
+                    WHERE \(SubscriptionKey.agree("a", "s")) AND \(isAsked))
+            """, [began, TextList.encode(run.filters)]
         ) { row in
             guard row.integer(at: LocalSubscription.columnCount) != 1 else {
                 forecast.settledInRound += 1
@@ -191,13 +194,14 @@ private struct ForecastQuestions {
 
     // MARK: The rest
 
-    mutating func completed(job: String) throws -> QuestionForecast {
+    mutating func completed(_ run: RunHeader) throws -> QuestionForecast {
         try db.forEachRow("SELECT customer_id FROM subscriptions") { row in
             forecast.rows += 1
             forecast.customers.add(row.text(at: 0))
         }
         forecast.resumes = try db.holds(
-            "trueup_passes WHERE state = 'open' AND job = ? AND narrowing = ''", [job])
+            "trueup_passes WHERE state = 'open' AND job = ? AND narrowing = ?",
+            [run.job, TextList.encode(run.filters)])
         forecast.pastRuns = try db.rows(
             """
             SELECT run_seq, run_id, started,
@@ -207,7 +211,7 @@ private struct ForecastQuestions {
             FROM trueup_runs AS r
             WHERE job = ? AND narrowing = '' AND closes_pass = 1
             ORDER BY run_seq DESC LIMIT \(Self.pastRuns)
-            """, [job]
+            """, [run.job]
         ).map(pastRun)
         return forecast
     }

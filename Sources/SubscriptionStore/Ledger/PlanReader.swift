@@ -216,10 +216,12 @@ struct PlanCount {
                 SELECT (SELECT count(*) FROM subscriptions AS s
                     JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
                         AND k.asked_at >= o.began
-                    WHERE NOT \(PassStaging.isSettled))
-                FROM trueup_passes AS w JOIN trueup_rounds AS o ON o.job = w.job
+                    WHERE \(OpenFindings.isOfAnApp(filters: "w.narrowing", of: "s"))
+                        AND NOT \(PassStaging.isSettled))
+                FROM trueup_passes AS w
+                JOIN trueup_rounds AS o ON o.job = \(PassOpening.roundOfCheckpoint)
                 WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
-                    AND w.narrowing = '' AND o.began < w.began
+                    AND o.began < w.began
                 """,
             arguments: [passID, passID])
     }

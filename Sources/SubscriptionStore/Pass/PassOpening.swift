@@ -46,11 +46,22 @@ struct PassOpening {
         if run.goesRound {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO trueup_rounds VALUES (?, ?)",
-                arguments: [run.job, run.started.unixMilliseconds])
+                arguments: [Self.round(of: run), run.started.unixMilliseconds])
         }
         return Opened(
             passID: passID, sequence: sequence, resumedFrom: resumedFrom, dropped: dropped)
     }
+
+    /// Names the full scan that a run makes or continues in `trueup_rounds`: by its job, and by the
+    /// apps that it is for alone, a line each.
+    static func round(of run: RunHeader) -> String {
+        run.filters.isEmpty ? run.job : run.job + "\n" + TextList.encode(run.filters)
+    }
+
+    /// SQL for the name of the full scan that the checkpoint called `w` is a part of.
+    static let roundOfCheckpoint = """
+        iif(w.narrowing = '', w.job, w.job || char(10) || w.narrowing)
+        """
 
     /// The pass that the run would continue.
     func adoptable() throws -> Int64? {
@@ -268,9 +279,9 @@ struct PassOpening {
         pass.walkedThrough = walked.map { SubscriptionKey($0, at: 0) }
         pass.roundBegan = try db.integer(
             """
-            SELECT o.began FROM trueup_rounds AS o JOIN trueup_passes AS p ON p.job = o.job
-            WHERE p.pass_id = ? AND p.covers_every_row = 1 AND p.mode = 'apply'
-                AND p.narrowing = ''
+            SELECT o.began FROM trueup_passes AS w
+            JOIN trueup_rounds AS o ON o.job = \(roundOfCheckpoint)
+            WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
             """, [passID]
         ).map(Timestamp.init(unixMilliseconds:))
         return pass

@@ -19,11 +19,10 @@ struct PassStaging {
     /// Whether an earlier run of the checkpoint's round has checked the row `s`.
     static let isOfRound = """
         EXISTS (SELECT 1 FROM trueup_passes AS w
-            JOIN trueup_rounds AS o ON o.job = w.job
+            JOIN trueup_rounds AS o ON o.job = \(PassOpening.roundOfCheckpoint)
             JOIN trueup_checks AS k ON \(SubscriptionKey.agree("k", "s"))
                 AND k.asked_at >= o.began
-            WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply'
-                AND w.narrowing = '')
+            WHERE w.pass_id = ? AND w.covers_every_row = 1 AND w.mode = 'apply')
         """
 
     func stage(_ batch: StagedBatch) throws {

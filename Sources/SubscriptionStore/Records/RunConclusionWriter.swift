@@ -89,8 +89,13 @@ struct RunConclusionWriter: Sendable {
         // Also where the checkpoint stays open for a retry: what the stopped run planned is a
         // matter of the checkpoint, and the pending checks of it is on the queue.
         if header.goesRound, conclusion.endsRound {
+            // A scan over all apps has checked the rows of each, whatever a run for some had left.
             try db.execute(
-                sql: "DELETE FROM trueup_rounds WHERE job = ?", arguments: [header.job])
+                sql: """
+                    DELETE FROM trueup_rounds
+                    WHERE job = ?1 OR ?2 AND instr(job, ?1 || char(10)) = 1
+                    """,
+                arguments: [PassOpening.round(of: header), header.filters.isEmpty])
         }
         guard conclusion.closesPass else { return }
         try db.execute(

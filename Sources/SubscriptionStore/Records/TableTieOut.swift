@@ -34,11 +34,11 @@ extension RunConclusionWriter {
                             BETWEEN \(VerdictCode.match.rawValue)
                                 AND \(VerdictCode.inserted.rawValue), 0)
                         AND EXISTS (SELECT 1 FROM trueup_passes AS w
-                            JOIN trueup_rounds AS o ON o.job = w.job
+                            JOIN trueup_rounds AS o ON o.job = \(PassOpening.roundOfCheckpoint)
                             JOIN trueup_checks AS k ON \(Self.isRow("k"))
                                 AND k.asked_at >= o.began
                             WHERE w.pass_id = ?2 AND w.covers_every_row = 1
-                                AND w.mode = 'apply' AND w.narrowing = ''
+                                AND w.mode = 'apply'
                                 AND o.began < w.began)), 0)
                 FROM subscriptions AS s
                 LEFT JOIN trueup_pass_rows AS p ON p.pass_id = ?2 AND \(Self.isRow("p"))

@@ -61,8 +61,9 @@ package struct RunHeader: Hashable, Sendable {
     /// The beginning of the text for a filter by app.
     package static let appFilterPrefix = "app "
 
-    /// Whether several of its runs may make one full scan over every row.
-    package var goesRound: Bool { worksOffQueue && coversEveryRow && filters.isEmpty }
+    /// Whether several of its runs may make one full scan over every row, or over every row of the
+    /// apps that it is for.
+    package var goesRound: Bool { worksOffQueue && coversEveryRow }
 
     /// Whether what a stopped run did not reach counts as undecided in its report: in a partial
     /// run, and in one that works off a plan, it is out of scope; in one for some apps, so are

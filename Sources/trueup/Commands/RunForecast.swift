@@ -235,7 +235,8 @@ extension RunForecast {
         policy.restoredAt = try store.newestRestore()
         policy.unconfiguredBundles = unconfiguredBundles(among: table, apps: settings.identities)
         var questions = try Self.questions(
-            of: job, policy, apps: only, run: Self.header(of: job, settings, at: now), in: store)
+            of: job, policy, apps: only,
+            run: Self.header(of: job, settings, apps: only, at: now), in: store)
         let asked = settings.identities.filter { only?.contains($0) ?? true }
         let keepsPurchases =
             try settings.company.mapping?.purchases != nil || store.keepsPurchases()
@@ -261,11 +262,15 @@ extension RunForecast {
             rows: table)
     }
 
-    /// Returns the header that a run of the job over all its rows would be recorded with.
+    /// Returns the header that a run of the job over all its rows, or those of some apps, would be
+    /// recorded with.
     private static func header(
-        of job: JobSettings, _ settings: Settings, at now: Timestamp
+        of job: JobSettings, _ settings: Settings, apps only: Set<AppIdentity>?, at now: Timestamp
     ) -> RunHeader {
-        var header = RunHeader(job, mode: job.mode, started: now, settings: settings)
+        var header = RunHeader(
+            job, mode: job.mode, started: now, settings: settings,
+            filters: RunFilters(apps: only).appsInWords)
+        if let only { header.apps = only.sorted() }
         header.coversEveryRow = job.steps.contains(.walk) && job.coverage == .full
         header.countsTables = job.steps.contains(.walk)
         return header

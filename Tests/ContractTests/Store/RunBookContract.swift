@@ -12,13 +12,15 @@ import Testing
     }
 
     /// A row that agrees with Apple's word.
-    private func judged(_ id: String) -> RowOutcome {
-        var result = outcome(id, .match)
+    private func judged(_ id: String) -> RowOutcome { judged(subscription(id)) }
+
+    private func judged(_ row: LocalSubscription) -> RowOutcome {
+        var result = RowOutcome(key: row.key, verdict: .match)
         result.examined = .statement
         result.askedBecause = .round
         result.check = RowCheck(
             signedDate: Timestamp(unixMilliseconds: 2000), clock: nil, isLasting: true,
-            values: ValuesDigest(of: subscription(id)))
+            values: ValuesDigest(of: row))
         return result
     }
 
@@ -198,6 +200,44 @@ import Testing
         let coverage = try await second.store.coverage(
             kind: .full, in: second.pass, run: second.run)
         #expect(coverage.roundBefore == (endsRound ? nil : 2))
+    }
+
+    @Test(arguments: BooksPlace.allCases)
+    func `runs for some apps alone continue a round of their own, apart from that of all apps`(
+        store: BooksPlace
+    ) async throws {
+        func mine(_ id: String, after hours: Int64) -> RunHeader {
+            Night.header(id, after: hours) { $0.filters = ["app \(app.name)"] }
+        }
+        let other = AppIdentity(bundleID: "com.example.other", environment: .production)
+        let foreign = LocalSubscription(
+            key: SubscriptionKey(app: other, originalTransactionID: "9"))
+        let place = try place(store)
+        try place.hold(foreign)
+        let first = try await Night(place, mine("run-1", after: 0))
+        try await first.stage(judged("1"), judged("2"))
+        try await first.conclude(closes: false, endsRound: false)
+        let whole = try await Night(place, "run-2", after: 12)
+        #expect(whole.pass.roundBegan == whole.run.started)
+        try await whole.stage(judged(foreign))
+        try await whole.conclude(closes: false, endsRound: false)
+        let second = try await Night(place, mine("run-3", after: 23))
+        #expect(second.pass.roundBegan == first.run.started)
+        try await second.stage(judged("3"))
+        #expect(try await second.store.planTotals(of: second.pass).coveredRows == 3)
+        let coverage = try await second.store.coverage(
+            kind: .full, in: second.pass, run: second.run)
+        #expect(coverage.roundBefore == 2)
+        try await second.conclude()
+        let third = try await Night(place, mine("run-4", after: 47))
+        #expect(third.pass.roundBegan == third.run.started)
+        try await third.conclude(closes: false, endsRound: false)
+        // The round of all apps goes on, and its end is also that of each app's.
+        let rest = try await Night(place, "run-5", after: 60)
+        #expect(rest.pass.roundBegan == whole.run.started)
+        try await rest.conclude()
+        let fourth = try await Night(place, mine("run-6", after: 71))
+        #expect(fourth.pass.roundBegan == fourth.run.started)
     }
 
     @Test(arguments: BooksPlace.allCases)
