@@ -75,7 +75,7 @@ import Testing
     @Test func `names the same reports as the list, and says that comparisons may show more`()
         throws
     {
-        let simulator = try RunningSimulator(["--customers", "30", "--seed", "23"])
+        let simulator = try RunningSimulator(["--customers", "30", "--drift", "0", "--seed", "23"])
         let place = try Workplace(on: simulator)
         try place.folder.write(Self.job, to: "jobs/nightly.yaml")
         try #require(place.run("init").status == 0)

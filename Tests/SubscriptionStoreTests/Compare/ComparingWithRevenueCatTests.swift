@@ -135,12 +135,14 @@ import Testing
                 .gracePeriodExpiresDate: FieldChange(
                     before: .null, after: .time(Timestamp(unixMilliseconds: 7)))
             ]), kinds: [.expiry], evidence: evidence.digest, evidenceRenewal: nil,
-            appleSignedDate: Timestamp(unixMilliseconds: 5), reason: "Apple says otherwise.")
+            appleSignedDate: Timestamp(unixMilliseconds: Night.start),
+            reason: "Apple says otherwise.")
         try await check(readsHistory: false, correcting: correction, by: [evidence])
         // The check notes the row as it is once the correction is written.
         try await check(run: "run-2", readsHistory: false)
         let compared = try compare([line("12", product: "plus")])
         #expect(compared.differences.map(\.kind) == [.revenueCatProduct])
+        #expect(try database.value("SELECT count(*) FROM trueup_ledger") == "1")
         #expect(
             compared.differences.map(\.evidence) == [signed == "12" ? evidence.digest : nil])
     }

@@ -60,7 +60,11 @@ import Testing
         let now = Timestamp(unixMilliseconds: Night.start + 500 * day)
         let second = try await Night.begin(
             store, Night.header("run-2", at: now.unixMilliseconds))
-        for id in ids { try await second.stage(outcome(id, .match)) }
+        for id in ids {
+            var match = outcome(id, .match)
+            match.examined = .statement
+            try await second.stage(match)
+        }
         try await second.conclude()
         #expect(try await store.evidence(ofCustomer: "customer 1").unlistedRuns == [])
         _ = try await store.expireBookkeeping(before: now.adding(milliseconds: -day), at: now)
