@@ -308,7 +308,8 @@ package enum LineOutcome: Hashable, Sendable {
     case accepted
     /// The file holds this key already; the first line counts.
     case duplicateKey
-    /// An earlier receipt named all of this one's subscriptions, and for the same customer.
+    /// An earlier receipt named all of this one's subscriptions, and for the same customer; or an
+    /// earlier line names this notification, which Apple sends again until it is answered.
     case repeated
 }
 
@@ -317,6 +318,7 @@ extension SQLiteStore {
     ///
     /// A notification that was received at an unknown time counts as received now: an absent time
     /// would say that it was not.
+    /// One that several lines name is taken once, as received at the earliest of their times.
     ///
     /// - Parameters:
     ///   - app: Whose notifications they are; `nil` when the file does not say.
@@ -358,14 +360,22 @@ extension SQLiteStore {
                     """)
             let statement = try db.cachedStatement(
                 sql: "INSERT OR IGNORE INTO temp.trueup_staged VALUES (?, ?)")
+            let earlier = try db.cachedStatement(
+                sql: """
+                    UPDATE temp.trueup_staged SET received_at = ?2
+                    WHERE notification_uuid = ?1 AND (received_at IS NULL OR received_at > ?2)
+                    """)
             var lines = 0
             try db.inTransaction(.deferred) {
                 try produce { line in
-                    try statement.execute(
-                        arguments: [line.notificationUUID, line.receivedAt?.unixMilliseconds])
-                    guard db.changesCount > 0 else { return .duplicateKey }
+                    let receivedAt = line.receivedAt?.unixMilliseconds
+                    try statement.execute(arguments: [line.notificationUUID, receivedAt])
                     lines += 1
-                    return .accepted
+                    guard db.changesCount == 0 else { return .accepted }
+                    if let receivedAt {
+                        try earlier.execute(arguments: [line.notificationUUID, receivedAt])
+                    }
+                    return .repeated
                 }
                 return .commit
             }

@@ -111,9 +111,25 @@ import Testing
             let outcome = try add(ReceivedNotification(notificationUUID: "b", receivedAt: nil))
             #expect(outcome == .accepted)
             let again = try add(ReceivedNotification(notificationUUID: "b", receivedAt: nil))
-            #expect(again == .duplicateKey)
+            #expect(again == .repeated)
         }
-        #expect(try store.loadNotifications(of: app, produce).inserted == 2)
-        #expect(try store.loadNotifications(of: nil, produce).unchanged == 2)
+        let first = try store.loadNotifications(of: app, produce)
+        #expect(first.inserted == 2 && first.unchanged == 1)
+        #expect(try store.loadNotifications(of: nil, produce).unchanged == 3)
+    }
+
+    @Test func `takes a notification that was received again at its earliest time`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        let counts = try store.loadNotifications(of: app) { add in
+            for time in [nil, 7, 5, 9, nil] as [Int64?] {
+                _ = try add(
+                    ReceivedNotification(
+                        notificationUUID: "a",
+                        receivedAt: time.map { Timestamp(unixMilliseconds: $0) }))
+            }
+        }
+        #expect(counts.inserted == 1 && counts.unchanged == 4)
+        #expect(try database.value("SELECT received_at FROM trueup_notifications") == "5")
     }
 }

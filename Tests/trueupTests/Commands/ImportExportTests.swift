@@ -116,6 +116,16 @@ import trueup
                 .contains("\"unchanged\":1"))
     }
 
+    @Test func `take a notification once that Apple sent again`() async throws {
+        let line = "{\"notificationUUID\":\"u1\",\"receivedAt\":\"2026-11-20T03:17:04Z\"}\n"
+        let file = try write(line + line, to: "n.jsonl")
+        let outcome = await workplace.run("import", "--notifications", file, "--json")
+        #expect(outcome.status == .ok, "\(outcome.diagnostics)")
+        #expect(outcome.output.contains("\"accepted\":2"), "\(outcome.output)")
+        #expect(outcome.output.contains("\"inserted\":1"), "\(outcome.output)")
+        #expect(outcome.output.contains("\"unchanged\":1"), "\(outcome.output)")
+    }
+
     @Test func `refuse a file with a bad line, name it, and load nothing`() async throws {
         let file = try write(
             "original_transaction_id\n11\n2.00000012E+15\n11\n12\n", to: "rows.csv")
