@@ -111,6 +111,7 @@ import Testing
             },
             "\(said)")
         #expect(said.contains { $0.contains("\(lost.count) correction") }, "\(said)")
+        #expect(said.contains { $0.contains("inbox: imported") }, "\(said)")
         #expect(try place.reportLines("corrections.jsonl").isEmpty)
         #expect(try table(place) == corrected)
         #expect(try place.run("verify", "--database").status == 0)

@@ -89,11 +89,13 @@ import Testing
                 text.contains("Entries \(kept + 1) to \(lost) of the ledger were lost"), "\(text)")
             #expect(text.contains("trueup restored --reason TEXT"), "\(text)")
             #expect(text.contains("the newest report in reports ends"), "\(text)")
+            #expect(text.contains("inbox: imported"), "\(text)")
         }
         #expect(try verdict(place)["exit_status"] as? Int == 7)
 
         let declared = try place.run("restored", "--reason", "the disk of host-1 died")
         #expect(declared.status == 0, "\(declared.output)\(declared.errors)")
+        #expect(declared.output.contains("inbox: imported"), "\(declared.output)")
         #expect(declared.output.contains("Entries \(kept + 1) to \(lost) of the ledger were lost"))
         let after = try verdict(place, "--database")
         #expect(after["exit_status"] as? Int == 0, "\(after)")

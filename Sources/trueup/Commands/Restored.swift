@@ -97,7 +97,8 @@ struct Restored: Verb {
                 [
                     "Nothing had to be declared: trueup's database was restored to an earlier state. "
                         + "Entries \(range.lowerBound) to \(range.upperBound) were imported from the "
-                        + "ledger next to your table, and from reports where that ledger lacks them."
+                        + "ledger next to your table, and from reports where that ledger lacks them. "
+                        + Restoration.aboutImports
                 ], in: invocation)
         }
         let restoration = Restoration(
@@ -108,7 +109,7 @@ struct Restored: Verb {
             ["lost": Self.json(lost), "report": .string(report)],
             lost.map(\.sentence) + [
                 "The restore is declared. \"trueup verify\" shows it as a declared break from now on. "
-                    + "Report: \(report)"
+                    + "\(Restoration.aboutImports) Report: \(report)"
             ], in: invocation)
     }
 

@@ -310,8 +310,8 @@ struct BooksBehind {
             "trueup's database \(settings.booksURL) was restored to an earlier state. This run imported "
             + "\(shown.count == 1 ? "1 correction" : "\(shown.count) corrections") (\(entries)) "
             + "from the ledger next to your table and from reports\(through). It does not report them "
-            + "again.\(lost) Runs find later findings and notifications again. Acknowledge again what "
-            + "was acknowledged since."
+            + "again.\(lost) Runs find later findings again, and read Apple's notification history again. "
+            + "Acknowledge again what was acknowledged since. \(Restoration.aboutImports)"
     }
 }
 

@@ -26,8 +26,13 @@ struct Restoration {
             "The ledger in \(settings.booksURL) lacks the entry with which the newest report in "
             + "\(directory) ends.\(entries) The run checks every row again. If the database was restored "
             + "from a backup, declare it with \"trueup restored --reason TEXT\". Until then \"trueup "
-            + "verify\" reports tampering."
+            + "verify\" reports tampering. \(Self.aboutImports)"
     }
+
+    /// The advice about received notifications, which no run can read anywhere else.
+    static let aboutImports =
+        "If a job has inbox: imported, import the notifications that you received since the backup "
+        + "again: until then runs find them lost (notification_lost)."
 
     /// Has every row checked again where the newest report proves what the database does not
     /// have.
