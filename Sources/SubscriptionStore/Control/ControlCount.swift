@@ -265,7 +265,8 @@ extension DeliveryDelays {
     /// Measures how late the notifications came that a run read of Apple's history first; `nil`
     /// where it read none.
     init?(of run: RunReference, started: Timestamp, _ db: Database) throws {
-        // How each was sent is only kept of notifications about a subscription.
+        // How each was sent is only kept of notifications that name an original transaction id;
+        // the page about report files says that the others are left out.
         let rows = try Row.fetchCursor(
             db,
             sql: """

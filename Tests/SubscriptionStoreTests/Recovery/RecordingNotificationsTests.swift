@@ -52,6 +52,8 @@ import Testing
             sent("told", id: "2", [(11_000, "SUCCESS")]),
             sent("missed", id: "3", [(11_000, "TIMED_OUT")]),
             sent("underway", id: "4", [(11_000, "TIMED_OUT")]),
+            // One without an original transaction id is in no figure.
+            notification("summary", id: nil),
         ]
         let night = try await Night.begin(store, Night.header("run-1", at: 200_010_000))
         try await store.record(
