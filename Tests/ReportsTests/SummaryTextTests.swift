@@ -212,6 +212,17 @@ import Testing
                 "nothing of the plan was written: 12 corrections and 800 fills"))
     }
 
+    @Test func `advises about the program that kept the run from beginning, not about guards`() {
+        let refused = words(
+            Situations.run([.guarded]) {
+                $0.totals.undecided = [.deadline: 3]
+                $0.conclusion.limits = ["guard hooks.before"]
+            })
+        #expect(refused.contains("MESSAGES say why the program of hooks.before refused the run."))
+        #expect(!refused.contains("plan.json (what it would have written)"), "\(refused)")
+        #expect(words(Situations.guarded).contains("plan.json (what it would have written)"))
+    }
+
     @Test(arguments: Subscriptions.ExitStatus.allCases)
     func `names every exit status`(status: Subscriptions.ExitStatus) {
         let summary = Situations.run([status]) { _ in }

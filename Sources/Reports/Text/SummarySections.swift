@@ -244,6 +244,13 @@ extension Section {
         if status == .empty, summary.conclusion.statuses.contains(.findings) {
             return [status, .findings].compactMap(\.advice)
         }
+        if status == .guarded, summary.conclusion.limits.contains("guard hooks.before") {
+            return [
+                "MESSAGES say why the program of hooks.before refused the run. Remove the reason, or "
+                    + "correct the program, and run the job again: it checks the rows that this run "
+                    + "did not reach."
+            ]
+        }
         guard status == .incomplete else { return [status.advice].compactMap(\.self) }
         let totals = summary.totals
         var sentences: [String] = []
