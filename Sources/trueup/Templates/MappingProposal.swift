@@ -220,7 +220,8 @@ package struct MappingProposal: Sendable {
             lines.append("    # never read or written: \(rest.joined(separator: ", "))")
         }
         lines += purchases.map(lines(ofPurchases:)) ?? []
-        return lines.joined(separator: "\n") + "\n"
+        // A line feed in a name of the company's would end a comment.
+        return lines.map(PlainText.of).joined(separator: "\n") + "\n"
     }
 
     private static func keyNames(in table: CompanyTableDescription) -> [String] {
@@ -332,11 +333,11 @@ package struct MappingProposal: Sendable {
         }
     }
 
-    /// A name that YAML could take for something else, in quotes.
+    /// A name that YAML could take for something else, in quotes, with escapes that YAML reads.
     private static func quoted(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy(Self.plainBytes.contains)
         guard isPlain, name.utf8.first.map({ $0 > UInt8(ascii: "9") }) ?? false else {
-            return CanonicalJSON.string(name).rendered
+            return PlainText.ofJSON(CanonicalJSON.string(name).rendered)
         }
         return name
     }

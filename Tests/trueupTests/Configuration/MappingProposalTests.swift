@@ -1,6 +1,7 @@
 import Foundation
 import Subscriptions
 import Testing
+import Yams
 import trueup
 
 /// Which of a company's tables is proposed, and what it is told beside that.
@@ -39,6 +40,24 @@ import trueup
             table("subs", key: ["otid"]), table("whole", isView: true, more: ["user_id"]))
         #expect(text.contains("    table: whole\n"), "\(text)")
         #expect(text.contains("# whole is a view, so only jobs with mode: check can use it."))
+    }
+
+    @Test(arguments: ["\n", "\r", "\u{85}", "\u{2028}", "\t", "\u{1B}[2J"])
+    func `has each name in one line, whatever the name holds`(end: String) throws {
+        let evil = "note" + end + "  insert: yes" + end + "x:"
+        let text = try proposal(
+            table("subs", key: ["otid"], ends: "timestamptz" + end + "y: z", more: [evil]),
+            table("copy" + end + "mode: apply"))
+        let lines = text.split(separator: "\n")
+        #expect(!lines.contains { $0.hasPrefix("mode:") || $0.hasPrefix("y:") }, "\(text)")
+        #expect(!lines.contains { $0.hasPrefix("  insert:") }, "\(text)")
+        #expect(!text.contains("\u{85}") && !text.contains("\u{1B}"), "\(text)")
+        _ = try SettingsText.settings(SettingsText.production + "\n" + text)
+        // As a column that is mapped, it is quoted so that YAML reads the same name.
+        let named = try proposal(table("subs" + end + "a", key: ["otid"]))
+        let node = try #require(
+            try Yams.compose(yaml: named)?["store"]?["subscriptions"]?["table"]?.string)
+        #expect(node == "subs" + end + "a", "\(named)")
     }
 
     @Test func `leaves out a column of days, which no form reads`() throws {
