@@ -255,8 +255,9 @@ extension JobSettings {
         // nothing.
         guard !yaml.allSatisfy(\.isWhitespace) else {
             throw ConfigurationError(
-                file: file, line: 1, key: "steps", problem: "is missing: the file is empty",
-                suggestion: "\"trueup init\" writes the usual jobs elsewhere to start from")
+                file: file, line: 1, problem: "the file is empty",
+                suggestion: "write a comment into it for a job with every default, or start from "
+                    + "the usual jobs, which \"trueup init\" writes elsewhere")
         }
         let keys = Self.declared.map(\.key)
         try SettingsMapping(yaml: yaml, file: file, keys: keys)?.read(Self.declared, into: &self)

@@ -18,6 +18,12 @@ import trueup
         }
     }
 
+    @Test func `with nothing at all is refused, and does not call steps required`() {
+        let error = refusal("\n")
+        #expect(error?.problem == "the file is empty")
+        #expect(error?.key == nil && error?.line == 1)
+    }
+
     @Test func `without any key is a job with the contract's defaults`() throws {
         let job = try job("# nothing but a comment\n")
         #expect(job.name == "nightly")
