@@ -180,7 +180,8 @@ struct EstimateReport {
         } else if questions.resumes {
             notes.append(
                 "An earlier run of this job was stopped. The run checks its rows again if the settings "
-                    + "changed or a day has passed since.")
+                    + "changed or \(OpenPass.usualHours) hours have passed since that run's checkpoint "
+                    + "began (for some full scans a day).")
         }
         return notes
     }

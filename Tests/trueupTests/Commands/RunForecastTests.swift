@@ -51,6 +51,17 @@ import Testing
         return questions
     }
 
+    @Test func `a stopped run is resumed for as long as a run says`() throws {
+        var questions = asking(10)
+        questions.resumes = true
+        let job = try job("steps: [walk]")
+        let report = EstimateReport(
+            job: job,
+            forecast: RunForecast(questions, job: job, apps: [Self.settings()], rows: []))
+        let text = report.lines.joined(separator: "\n")
+        #expect(text.contains("changed or \(OpenPass.usualHours) hours have passed"), "\(text)")
+    }
+
     @Test func `refunds are a part of the customers with purchases each night`() throws {
         var questions = asking(10)
         var count = RefundSweepCount()
