@@ -153,6 +153,9 @@ import Testing
     @Test func `is a first fill when nothing is fixed, unless it ends something`() {
         var (entry, row) = Self.update(kinds: []) { $0.status = nil }
         #expect(Self.event(of: entry, leaving: row) == .firstFill)
+        // Its undo has an event, although the fill had none that is delivered.
+        entry.undoOf = 7
+        #expect(Self.event(of: entry, leaving: row) != .firstFill)
         (entry, row) = Self.update(to: .expired, kinds: []) { $0.status = 1 }
         entry.undoOf = 7
         #expect(Self.event(of: entry, leaving: row) == .expiration)
