@@ -375,14 +375,23 @@ package struct ColumnMapping: Hashable, Sendable {
         return place.map(Meaning.column) ?? .unknown
     }
 
-    /// Returns the error for a name in the mapping that the file lacks: it is a typing mistake, and
-    /// the intended column would be left out or refused.
+    /// Returns the error for names in the mapping that the file lacks, all of them: each is a typing
+    /// mistake, and the intended column would be left out or refused.
     func absence(among names: [String], called what: String) -> String? {
         let present = Set(names)
-        guard let absent = ours.keys.filter({ !present.contains($0) }).min() else { return nil }
-        let nearest = absent.nearest(among: names.filter { !self.names($0) })
-        return "has no \(what) \(BadField.quoted(absent.utf8)), which --map or --ignore names"
-            + (nearest.map { "; did you mean \(BadField.quoted($0.utf8))?" } ?? "")
+        let absent = ours.keys.filter { !present.contains($0) }.sorted()
+        guard let first = absent.first else { return nil }
+        let others = names.filter { !self.names($0) }
+        func question(about name: String) -> String {
+            name.nearest(among: others).map { "; did you mean \(BadField.quoted($0.utf8))?" } ?? ""
+        }
+        guard absent.count > 1 else {
+            return "has no \(what) \(BadField.quoted(first.utf8)), which --map or --ignore names"
+                + question(about: first)
+        }
+        let list = absent.map { BadField.quoted($0.utf8) + question(about: $0) }
+        return "has none of \(absent.count) \(what)s that --map and --ignore name: "
+            + list.joined(separator: ", ")
     }
 }
 

@@ -85,6 +85,11 @@ import Testing
                 .contains(
                     "has no key \"customer\", which --map or --ignore names; did you mean \"custmer\"?"
                 ))
+        let both: [String: String?] = ["customer": "customer_id", "user": nil]
+        #expect(
+            error("original_transaction_id,custmer\n11,c\n", both).contains(
+                ":1: has none of 2 columns that --map and --ignore name: \"customer\"; did you mean "
+                    + "\"custmer\"?, \"user\""))
         // Another unknown key is not a missing one.
         let late = "{\"plan\":{},\"original_transaction_id\":\"1\",\"customer\":\"c\"}\n"
         #expect(error(late, ours, as: ".jsonl") == "none")

@@ -115,12 +115,17 @@ struct Import: Verb {
     func perform(in invocation: Invocation) async throws -> ExitStatus {
         let settings = try common.settings(in: invocation)
         let isMapped = settings.company.mapping?.purchases != nil
-        if settings.company.table != nil, !notifications, !purchases || isMapped {
+        if let table = settings.company.table, !notifications, !purchases || isMapped {
+            var key = isMapped && purchases ? "store.purchases" : "store.subscriptions"
+            if case .program = table.source { key = "store.url" }
+            let place = "your own table (\(key) in \(settings.file))"
             throw CommandFailure(
                 .usage,
-                "The rows are in your own table (\(isMapped && purchases ? "store.purchases" : "store.subscriptions") "
-                    + "in \(settings.file)), and a run reads them there. Nothing was imported. Only "
-                    + "--notifications \(isMapped ? "" : "and --purchases ")can be imported.")
+                (transactions
+                    ? "The subscriptions are in \(place), and trueup keeps no periods next to it. "
+                    : "The rows are in \(place), and a run reads them there. ")
+                    + "Nothing was imported. Only --notifications "
+                    + "\(isMapped ? "" : "and --purchases ")can be imported.")
         }
         let terminal = invocation.progressLine(isQuiet: common.quiet)
         defer { terminal.clear() }

@@ -52,6 +52,25 @@ import trueup
         #expect(outcome.diagnostics.contains(says), "\(outcome.diagnostics)")
     }
 
+    @Test func `names where the rows of the file are if they are in a table of the company's`()
+        async throws
+    {
+        let columns = "original_transaction_id: otid, bundle_id: {constant: b}"
+        let place = try Workplace()
+        try place.folder.write(
+            SettingsText.production
+                + "\nstore:\n  url: sqlite:shop.sqlite\n  books: sqlite:b.sqlite\n"
+                + "  subscriptions: {table: subs, columns: {\(columns), "
+                + "environment: {constant: sandbox}, status: s}}\n", to: "trueup.yaml")
+        let rows = await place.run("import", "rows.csv")
+        #expect(rows.status == .usage)
+        #expect(rows.diagnostics.contains("The rows are in your own table (store.subscriptions"))
+        let periods = await place.run("import", "--transactions", "rows.csv")
+        #expect(periods.status == .usage)
+        #expect(periods.diagnostics.contains("keeps no periods next to it"))
+        #expect(!periods.diagnostics.contains("The rows are in"), "\(periods.diagnostics)")
+    }
+
     @Test func `refuses a file that lacks one of its columns`() async throws {
         let file = try workplace.folder.write("original_transaction_id,usr\n11,c\n", to: "r.csv")
         let outcome = await workplace.run("import", file, "--map", "user=customer_id")
