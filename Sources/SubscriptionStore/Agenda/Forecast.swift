@@ -199,9 +199,7 @@ private struct ForecastQuestions {
             forecast.rows += 1
             forecast.customers.add(row.text(at: 0))
         }
-        forecast.resumes = try db.holds(
-            "trueup_passes WHERE state = 'open' AND job = ? AND narrowing = ?",
-            [run.job, TextList.encode(run.filters)])
+        forecast.resumes = passID != nil
         forecast.pastRuns = try db.rows(
             """
             SELECT run_seq, run_id, started,

@@ -179,9 +179,9 @@ struct EstimateReport {
                     + "after them.")
         } else if questions.resumes {
             notes.append(
-                "An earlier run of this job was stopped. The run checks its rows again if the settings "
-                    + "changed or \(OpenPass.usualHours) hours have passed since that run's checkpoint "
-                    + "began (for some full scans a day).")
+                "An earlier run of this job was stopped before it had checked any of these rows. The "
+                    + "run continues its checkpoint if it begins within \(OpenPass.usualHours) hours of "
+                    + "that checkpoint (for some full scans within a day).")
         }
         return notes
     }

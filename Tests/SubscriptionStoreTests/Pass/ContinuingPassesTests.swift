@@ -40,6 +40,22 @@ import Testing
         #expect(try await next.conclude().entries().isEmpty)
     }
 
+    @Test func `a forecast resumes a stopped run for as long as a run would`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1")])
+        let night = try await Night.begin(store, Night.header("run-1"))
+        try await night.conclude(closes: false)
+        func resumes(after hours: Int64) throws -> Bool {
+            try store.forecast(
+                of: .pending, run: Night.header("run-2", at: Night.start + hours * hour),
+                apps: [app], level: { _ in 0 }, due: { _, _ in nil }, place: { _ in .leftOut }
+            ).resumes
+        }
+        #expect(try resumes(after: 1))
+        #expect(try !resumes(after: 25))
+    }
+
     @Test func `an inserted row is not in scope when the walk goes on`() async throws {
         let database = try TemporaryDatabase()
         do {

@@ -59,7 +59,7 @@ import Testing
             job: job,
             forecast: RunForecast(questions, job: job, apps: [Self.settings()], rows: []))
         let text = report.lines.joined(separator: "\n")
-        #expect(text.contains("changed or \(OpenPass.usualHours) hours have passed"), "\(text)")
+        #expect(text.contains("begins within \(OpenPass.usualHours) hours"), "\(text)")
     }
 
     @Test func `refunds are a part of the customers with purchases each night`() throws {
