@@ -57,7 +57,7 @@ import trueup
     {
         let columns = "original_transaction_id: otid, bundle_id: {constant: b}"
         let place = try Workplace()
-        try place.folder.write(
+        _ = try place.folder.write(
             SettingsText.production
                 + "\nstore:\n  url: sqlite:shop.sqlite\n  books: sqlite:b.sqlite\n"
                 + "  subscriptions: {table: subs, columns: {\(columns), "

@@ -24,8 +24,8 @@ enum SettingsPage {
 
         ## A job file
 
-        `jobs/nightly.yaml` is a file with every key. A file without any key, such as one with comments alone, is a job with every default.
-        A file with nothing at all is refused (78): it may have been cut off, and a job with every default corrects rows.
+        `jobs/nightly.yaml` is a file with every key. A file without any key, such as one with comments alone, is a job with every
+        default. A file with nothing at all is refused (78): it may have been cut off, and a job with every default corrects rows.
 
         \(table(JobSettings.descriptions))
 
