@@ -31,7 +31,7 @@ extension SQLiteStore {
                 switch scope {
                 case .pending: break
                 case .delta(let request):
-                    let ends = try SweepOrder(db: db, request: request).ends(level: level)
+                    let ends = try SweepOrder(request, of: run, db).ends(level: level)
                     let changed = try ChangedPeriods(db: db)
                         .rows(readsHistories: request.readsHistories)
                     try questions.addDue(

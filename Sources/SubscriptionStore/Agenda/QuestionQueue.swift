@@ -342,9 +342,11 @@ extension SQLiteStore {
         var counts = ScheduleCounts()
         counts.seed = request.seed
         let ends = try await read(doing) { db in
-            try SweepOrder(db: db, request: request).ends(level: level)
+            try SweepOrder(request, of: run, db).ends(level: level)
         }
-        counts.oldestCheck = try await read(doing) { db in try SweepOrder.oldestCheck(db) }
+        counts.oldestCheck = try await read(doing) { db in
+            try SweepOrder(request, of: run, db).oldestCheck()
+        }
         let changed = try await read(doing) { db in
             try ChangedPeriods(db: db).rows(readsHistories: request.readsHistories)
         }
@@ -405,7 +407,7 @@ extension SQLiteStore {
         kind: RunCoverage.Kind, in pass: OpenPass, run: RunHeader
     ) async throws(StoreError) -> RunCoverage {
         try await read("counting what was asked") { db in
-            try QuestionQueue(db: db, passID: pass.passID).coverage(kind: kind)
+            try QuestionQueue(db: db, passID: pass.passID).coverage(kind: kind, of: run)
         }
     }
 

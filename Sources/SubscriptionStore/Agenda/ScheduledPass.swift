@@ -37,7 +37,7 @@ extension QuestionQueue {
             ])
     }
 
-    func coverage(kind: RunCoverage.Kind) throws -> RunCoverage {
+    func coverage(kind: RunCoverage.Kind, of run: RunHeader) throws -> RunCoverage {
         var coverage = RunCoverage(kind: kind)
         let counts = try counts()
         coverage.rows = counts?.rows
@@ -52,7 +52,8 @@ extension QuestionQueue {
             WHERE pass_id = ? AND asked_because IS NULL AND signed_date IS NOT NULL
                 AND verdict = \(VerdictCode.match.rawValue)
             """, [passID])
-        coverage.left = try byReason(Self.left)
+        let apps = run.filters.filter { $0.hasPrefix(RunHeader.appFilterPrefix) }
+        coverage.left = try byReason(Self.left, [TextList.encode(apps)])
         if let counts, counts.due[.sample, default: 0] > 0 {
             coverage.sample = try sample(seed: counts.seed)
         }
@@ -89,13 +90,15 @@ extension QuestionQueue {
             AND a.reason = p.asked_because)
         """
 
-    /// Questions of the checkpoint, and what is pending, about which nothing was checked.
+    /// Questions of the checkpoint, and what is pending of the apps that the run is for, about which
+    /// nothing was checked.
     private static let left = """
         SELECT reason, count(*) FROM (
             SELECT turn / 2 AS reason, bundle_id, environment, original_transaction_id
             FROM trueup_pass_questions WHERE pass_id = ?1
             UNION SELECT reason, bundle_id, environment, original_transaction_id
-            FROM trueup_agenda WHERE \(isForThisRun())) AS q
+            FROM trueup_agenda WHERE \(isForThisRun())
+                AND \(OpenFindings.isOfAnApp(filters: "?2", of: "trueup_agenda"))) AS q
         WHERE NOT EXISTS (SELECT 1 FROM trueup_pass_rows AS p WHERE p.pass_id = ?1
             AND \(SubscriptionKey.agree("p", "q"))
             AND ifnull(p.reason, '') <> '\(UndecidedReason.deadline.rawValue)')
@@ -130,9 +133,11 @@ extension QuestionQueue {
             bound: 0, seed: seed)
     }
 
-    private func byReason(_ sql: String) throws -> [QuestionReason: Int] {
+    private func byReason(
+        _ sql: String, _ further: StatementArguments = []
+    ) throws -> [QuestionReason: Int] {
         var counts: [QuestionReason: Int] = [:]
-        for row in try db.rows(sql, [passID]) {
+        for row in try db.rows(sql, [passID] + further) {
             guard let reason = QuestionReason(rank: row.integer(at: 0) ?? -1) else { continue }
             counts[reason, default: 0] += row.number(at: 1) ?? 0
         }
@@ -211,9 +216,23 @@ struct SampleDraw: Sendable {
 }
 
 /// Which rows have Apple's oldest words, and how many of them this run's sweep takes.
+///
+/// Rows of other apps get no question in this run, so they neither count nor take a place.
 struct SweepOrder {
     let db: Database
     let request: ScheduleRequest
+    /// Those that the run asks about.
+    let apps: Set<AppIdentity>
+
+    /// - Parameters:
+    ///   - request: How the questions are found; it may name the apps.
+    ///   - run: The run that asks, about its apps where the request names none.
+    ///   - db: The database.
+    init(_ request: ScheduleRequest, of run: RunHeader, _ db: Database) {
+        self.db = db
+        self.request = request
+        apps = request.apps ?? Set(run.apps)
+    }
 
     func ends(level: ([Int: Int]) -> Int) throws -> SweepEnds {
         let rows = try histograms()
@@ -223,22 +242,35 @@ struct SweepOrder {
     }
 
     private func end(isLasting: Bool, after rows: Int) throws -> SweepPlace? {
-        guard rows > 0 else { return nil }
+        guard rows > 0, !apps.isEmpty else { return nil }
+        let first: StatementArguments = [isLasting, request.allowedAge(isLasting: isLasting)]
         let place = try db.row(
             """
             SELECT bundle_id, environment, original_transaction_id,
                 ifnull(signed_date, asked_at)
             FROM trueup_checks
-            WHERE is_lasting = ?1 AND \(Self.waitsForSweep)
+            WHERE is_lasting = ?1 AND \(Self.waitsForSweep) AND \(Self.isOfOne(of: apps))
             ORDER BY ifnull(signed_date, asked_at), bundle_id, environment,
                 original_transaction_id
-            LIMIT 1 OFFSET ?3
-            """, [isLasting, request.allowedAge(isLasting: isLasting), rows - 1])
+            LIMIT 1 OFFSET ?
+            """, first + Self.arguments(of: apps) + [rows - 1])
         return place.map {
             SweepPlace(
                 asOf: $0.time(at: 3) ?? Timestamp(unixMilliseconds: 0),
                 key: SubscriptionKey($0, at: 0))
         }
+    }
+
+    /// A condition on a check, with the values of `arguments(of:)`.
+    ///
+    /// The plus signs leave the order of the rows to the index by age.
+    private static func isOfOne(of apps: Set<AppIdentity>) -> String {
+        let marks = Array(repeating: "(?, ?)", count: apps.count).joined(separator: ", ")
+        return "(+bundle_id, +environment) IN (VALUES \(marks))"
+    }
+
+    private static func arguments(of apps: Set<AppIdentity>) -> StatementArguments {
+        StatementArguments(apps.sorted().flatMap { [$0.bundleID, $0.environment.rawValue] })
     }
 
     /// How much later in the day than this run a run of the next days may begin.
@@ -251,29 +283,33 @@ struct SweepOrder {
     /// A run begins some minutes earlier or later than the day before. That must not cost or give a
     /// whole day.
     ///
-    /// Reads the whole table in its own order: along the index SQLite looks each row up, and to
-    /// group by the day it sorts them.
+    /// Reads the rows of each app in the table's own order: along the index by age SQLite looks each
+    /// row up, and to group by the day it sorts them.
     private func histograms() throws -> (lasting: [Int: Int], ended: [Int: Int]) {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT is_lasting, ifnull(signed_date, asked_at), clock
                 FROM trueup_checks NOT INDEXED
+                WHERE bundle_id = ? AND environment = ?
                 """)
         let columns = ColumnsInPlace(of: statement)
-        let cursor = try Row.fetchCursor(statement)
         var lasting: [Int: Int] = [:]
         var ended: [Int: Int] = [:]
-        while try cursor.next() != nil {
-            guard let asOf = columns.integer(at: 1) else { continue }
-            let isLasting = columns.integer(at: 0) == 1
-            let reached = Timestamp(unixMilliseconds: asOf).adding(
-                milliseconds: request.allowedAge(isLasting: isLasting))
-            let clock = columns.integer(at: 2)
-            guard clock.map({ $0 > reached.unixMilliseconds }) ?? true else { continue }
-            let left = reached.adding(milliseconds: Milliseconds.perDay - Self.delayOfNextRun)
-                .milliseconds(since: request.now)
-            let day = Int(clamping: max(0, left / Milliseconds.perDay))
-            if isLasting { lasting[day, default: 0] += 1 } else { ended[day, default: 0] += 1 }
+        for app in apps {
+            let cursor = try Row.fetchCursor(
+                statement, arguments: [app.bundleID, app.environment.rawValue])
+            while try cursor.next() != nil {
+                guard let asOf = columns.integer(at: 1) else { continue }
+                let isLasting = columns.integer(at: 0) == 1
+                let reached = Timestamp(unixMilliseconds: asOf).adding(
+                    milliseconds: request.allowedAge(isLasting: isLasting))
+                let clock = columns.integer(at: 2)
+                guard clock.map({ $0 > reached.unixMilliseconds }) ?? true else { continue }
+                let left = reached.adding(milliseconds: Milliseconds.perDay - Self.delayOfNextRun)
+                    .milliseconds(since: request.now)
+                let day = Int(clamping: max(0, left / Milliseconds.perDay))
+                if isLasting { lasting[day, default: 0] += 1 } else { ended[day, default: 0] += 1 }
+            }
         }
         return (lasting, ended)
     }
@@ -284,14 +320,27 @@ struct SweepOrder {
         (clock IS NULL OR clock > ifnull(signed_date, asked_at) + ?2)
         """
 
-    /// When the oldest statement was signed.
+    /// When the oldest statement about a row of the run's apps was signed.
+    func oldestCheck() throws -> Timestamp? {
+        guard !apps.isEmpty else { return nil }
+        return try Self.oldestCheck(
+            where: "AND \(Self.isOfOne(of: apps))", Self.arguments(of: apps), db)
+    }
+
+    /// When the oldest statement was signed, whatever the row's app.
     static func oldestCheck(_ db: Database) throws -> Timestamp? {
+        try oldestCheck(where: "", [], db)
+    }
+
+    private static func oldestCheck(
+        where condition: String, _ arguments: StatementArguments, _ db: Database
+    ) throws -> Timestamp? {
         try [true, false].compactMap { isLasting in
             try db.integer(
                 """
                 SELECT min(ifnull(signed_date, asked_at)) FROM trueup_checks
-                WHERE is_lasting = ?
-                """, [isLasting])
+                WHERE is_lasting = ? \(condition)
+                """, [isLasting] + arguments)
         }.min().map(Timestamp.init(unixMilliseconds:))
     }
 }

@@ -80,7 +80,7 @@ package struct ScheduleCounts: Hashable, Sendable {
     package var unchanged = 0
     /// Questions by reason, the durable ones left out.
     package var due: [QuestionReason: Int] = [:]
-    /// When the oldest of the last statements about all checked rows was signed.
+    /// When the oldest of the last statements about checked rows of the run's apps was signed.
     package var oldestCheck: Timestamp?
     package var seed: UInt64 = 0
 

@@ -96,6 +96,34 @@ import Testing
         #expect(Set(lines).count == 5)
     }
 
+    @Test(arguments: BooksPlace.allCases, [[], ["app \(app.name)"]])
+    func `rows of an app that a run is not for take no place in its sweep, and are not left`(
+        store: BooksPlace, filters: [String]
+    ) async throws {
+        let place = try store.place()
+        let other = AppIdentity(bundleID: "com.example.other", environment: .production)
+        func foreign(_ id: String) -> LocalSubscription {
+            LocalSubscription(key: SubscriptionKey(app: other, originalTransactionID: id))
+        }
+        let rows = (1...4).map { subscription("\($0)") } + (5...8).map { foreign("\($0)") }
+        for row in rows + [foreign("9")] { try place.hold(row) }
+        let first = try await Night(place, "run-1")
+        for (index, row) in rows.enumerated() {
+            try await first.stage(agreed(row, signed: 9000 - Int64(index)))
+        }
+        try await first.stage(
+            RowOutcome(key: foreign("9").key, verdict: .undecided(.unavailable)))
+        try await first.conclude()
+        let header = Night.header("run-2", after: 24) { $0.filters = filters }
+        let next = try await Night(place, header)
+        let counts = try await schedule(next, sweeping: 2)
+        #expect(counts.oldestCheck == Timestamp(unixMilliseconds: 8997))
+        let swept = try await due(next).filter { $0.hasSuffix("sweep") && $0 < "5" }
+        #expect(swept == ["3 sweep", "4 sweep"])
+        let coverage = try await next.store.coverage(kind: .delta, in: next.pass, run: next.run)
+        #expect(coverage.left[.heldBack] == (filters.isEmpty ? 1 : nil))
+    }
+
     @Test(arguments: BooksPlace.allCases)
     func `a check and a narrowed run take nothing off what is owed`(
         store: BooksPlace
