@@ -72,9 +72,16 @@ import Testing
         #expect(try place.run("run", "nightly").status == 4)
         #expect(try metrics(place)[success] == first[success])
         try place.writeJob("nightly", "settle: 0s")
+        // Of an app that the settings no longer have.
+        try place.sql("INSERT INTO trueup_watermarks VALUES ('com.example.gone', 'Production', 1)")
         let second = try place.run("run", "nightly")
         #expect([0, 2].contains(second.status), "\(second.errors)")
-        #expect(try metrics(place) != first)
+        let last = try metrics(place)
+        #expect(last != first)
+        let watermarks = last.keys.filter { $0.hasPrefix("trueup_watermark_timestamp_seconds{") }
+        #expect(
+            !watermarks.isEmpty && !watermarks.contains { $0.contains("com.example.gone") },
+            "\(watermarks)")
     }
 
     @Test(.timeLimit(.minutes(30)))

@@ -463,16 +463,12 @@ extension RunSession {
         var standing = RunMetrics.Standing()
         standing.lastSuccess = try await store.lastSuccess(
             like: summary.header, mayBeEmpty: run.isWell(.empty))
-        standing.watermarks = overview.watermarks
-        standing.oldestCheck = overview.oldestCheck
-        standing.pending = overview.pending
-        if summary.header.isForAppsAlone {
-            // Other apps of these books have a run and a file of their own.
-            let apps = summary.header.apps
-            standing.watermarks = overview.watermarks.filter { apps.contains($0.key) }
-            (standing.pending, standing.oldestCheck) = try await store.pendingAndOldestCheck(
-                of: apps)
-        }
+        // Other apps of these books have a run and a file of their own, or are configured no more.
+        let apps = summary.header.apps
+        let own = try await store.pendingAndOldestCheck(of: apps)
+        standing.watermarks = overview.watermarks.filter { apps.contains($0.key) }
+        standing.oldestCheck = own.oldestCheck
+        standing.pending = summary.header.isForAppsAlone ? own.pending : overview.pending
         standing.waitedMilliseconds = waits
         let use = HourlyUse(of: run.askedApps, in: store, and: calls, now: invocation.now) { app in
             QuotaRates.documented(environment: app.identity.environment, share: 1)
