@@ -46,18 +46,21 @@ struct RunForecast: Hashable, Sendable {
     /// - Parameters:
     ///   - questions: What the database tells.
     ///   - job: Its steps, coverage and use of the history.
-    ///   - apps: The configured ones.
+    ///   - apps: Those that the run is for.
+    ///   - configured: All apps that the last runs were for; `nil` where the run is for all.
     ///   - rows: Rows of each app: what the last runs needed is divided by them.
     init(
-        _ questions: QuestionForecast, job: JobSettings, apps: [AppSettings], rows: [AppRows]
+        _ questions: QuestionForecast, job: JobSettings, apps: [AppSettings],
+        among configured: [AppIdentity]? = nil, rows: [AppRows]
     ) {
         self.questions = questions
         maxDurationMilliseconds = job.maxDurationMilliseconds
         readsNotifications = job.steps.contains(.recover)
-        let shares = Self.shares(of: apps.map(\.identity), among: rows)
+        let shares = Self.shares(of: configured ?? apps.map(\.identity), among: rows)
         lines = apps.flatMap { app in
             Self.lines(
-                questions, job: job, app: app, share: shares[app.identity] ?? 1)
+                questions, job: job, app: app, share: shares[app.identity] ?? 1,
+                rows: Self.count(rows, of: app.identity))
         }
         let known = lines.filter { $0.milliseconds != nil }
         guard !known.isEmpty else { return }
@@ -72,15 +75,15 @@ struct RunForecast: Hashable, Sendable {
         }
     }
 
+    private static func count(_ rows: [AppRows], of app: AppIdentity) -> Int {
+        rows.filter { $0.belong(to: app) }.reduce(0) { $0 + $1.rows }
+    }
+
     /// How much of what all apps needed together is put down to each.
     private static func shares(
         of apps: [AppIdentity], among rows: [AppRows]
     ) -> [AppIdentity: Double] {
-        let counts = apps.map { app in
-            rows.filter {
-                $0.bundleID == app.bundleID && $0.environment == app.environment.rawValue
-            }.reduce(0) { $0 + $1.rows }
-        }
+        let counts = apps.map { count(rows, of: $0) }
         let all = counts.reduce(0, +)
         return Dictionary(
             zip(apps, counts).map { app, count in
@@ -90,7 +93,8 @@ struct RunForecast: Hashable, Sendable {
     }
 
     private static func lines(
-        _ questions: QuestionForecast, job: JobSettings, app: AppSettings, share: Double
+        _ questions: QuestionForecast, job: JobSettings, app: AppSettings, share: Double,
+        rows: Int
     ) -> [Line] {
         let identity = app.identity
         var lines: [Line] = []
@@ -99,7 +103,7 @@ struct RunForecast: Hashable, Sendable {
             lines.append(
                 Line(.notificationHistory, of: identity, past?.part(share), atLeast: 1))
         }
-        let statuses = statuses(questions, job: job, of: identity, share: share)
+        let statuses = statuses(questions, job: job, of: identity, share: share, rows: rows)
         lines.append(statuses)
         if job.history != .never {
             let past = Spread(questions.pastRuns.map { $0.calls[.transactionHistory] ?? 0 })
@@ -131,9 +135,10 @@ struct RunForecast: Hashable, Sendable {
     /// One call for each customer who is checked.
     ///
     /// Notifications that the run reads first add questions, and with `coverage: delta` settle some
-    /// without a call.
+    /// without a call. Where nearly every row is checked, they name rows that are checked anyway.
     private static func statuses(
-        _ questions: QuestionForecast, job: JobSettings, of app: AppIdentity, share: Double
+        _ questions: QuestionForecast, job: JobSettings, of app: AppIdentity, share: Double,
+        rows: Int
     ) -> Line {
         let counted = questions.asked[app] ?? CustomerCount()
         var calls = Line(
@@ -149,7 +154,8 @@ struct RunForecast: Hashable, Sendable {
         guard job.coverage == .delta || !job.steps.contains(.walk) else { return calls }
         let settled = Spread(coverages.map(\.settledByNotification))?.part(share)
         calls.least = settled.map { max(0, counted.count - $0.most) } ?? 0
-        calls.expected = counted.count + (named?.middle ?? 0)
+        let known = [rows, questions.customers.count].filter { $0 > 0 }.min() ?? .max
+        calls.expected = min(counted.count + (named?.middle ?? 0), max(counted.count, known))
         return calls
     }
 }
@@ -259,7 +265,7 @@ extension RunForecast {
             questions,
             job: job,
             apps: settings.apps.filter { only?.contains($0.identity) ?? true },
-            rows: table)
+            among: settings.identities, rows: table)
     }
 
     /// Returns the header that a run of the job over all its rows, or those of some apps, would be

@@ -193,6 +193,29 @@ import Testing
         #expect(pages.map(\.expected) == [30, 10])
         // 30 + 500 calls at 25/s, then 10 + 50 at half of the sandbox's 5/s.
         #expect(forecast.milliseconds == 45_200)
+        // A run for one of them reads the notifications of that one.
+        let one = RunForecast(
+            questions, job: try job("steps: [recover, walk]", "coverage: full", "history: never"),
+            apps: [Self.settings()], among: [Self.app, sandbox], rows: rows)
+        #expect(try line(.notificationHistory, of: one).expected == 30)
+    }
+
+    @Test func `notifications make no more calls than there are rows and customers`() throws {
+        let nightly = try job("steps: [recover, walk]", "coverage: delta", "history: never")
+        var questions = asking(95, after: [Self.run(statuses: 90, notifications: 9, named: 20)])
+        func expected(rows: Int) throws -> Int? {
+            let rows = AppRows(
+                bundleID: Self.app.bundleID, environment: Self.app.environment.rawValue, rows: rows)
+            let forecast = RunForecast(
+                questions, job: nightly, apps: [Self.settings()], rows: [rows])
+            return try line(.subscriptionStatuses, of: forecast).expected
+        }
+        #expect(try expected(rows: 200) == 115)
+        #expect(try expected(rows: 110) == 110)
+        // The table may lack subscriptions that are asked about.
+        #expect(try expected(rows: 90) == 95)
+        questions.customers = Self.customers(100)
+        #expect(try expected(rows: 110) == 100)
     }
 
     @Test func `the report says what is certain, and how many runs it takes`() throws {
