@@ -420,11 +420,13 @@ struct PlanStaging {
                 JOIN trueup_pass_findings AS f ON f.finding_seq = r.finding_seq
                 WHERE r.run_seq = ? AND f.kind = 'verification_failed' AND f.is_carried = 0
                 """, [origin.sequence]))
-        // A partial run leaves out also rows that are due.
-        let coverage: RunCoverage? = try StoredJSON.decode(
-            try db.text(
-                "SELECT coverage FROM trueup_runs WHERE run_seq = ? AND narrowing = ''",
-                [origin.sequence]))
+        // A partial run leaves out also rows that are due, unless it is for some apps alone.
+        let run = try db.row(
+            "SELECT coverage, narrowing FROM trueup_runs WHERE run_seq = ?", [origin.sequence])
+        let filters = TextList.decode(run?.text(at: 1) ?? "")
+        let coverage: RunCoverage? =
+            filters.isEmpty || RunHeader.isForAppsAlone(filters)
+            ? try StoredJSON.decode(run?.text(at: 0)) : nil
         if let coverage, coverage.kind == .delta {
             plan.tableCoverage = coverage.rows
             plan.routine = coverage.routine

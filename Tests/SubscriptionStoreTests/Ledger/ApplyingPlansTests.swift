@@ -212,6 +212,30 @@ import Testing
     }
 
     @Test(arguments: [
+        ([], 500), (["app \(app.name)"], 500), (["app \(app.name)", "limit 2"], nil),
+    ])
+    func `the guards see how many rows the planning run was about`(
+        filters: [String], rows: Int?
+    ) async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("2")])
+        var header = Night.header("check", mode: .check)
+        header.filters = filters
+        let night = try await Night.begin(store, header)
+        try await night.stage(drift("1"), outcome("2", .match))
+        let seal = try await store.sealPlan(of: night.pass, run: night.run)
+        var coverage = RunCoverage(kind: .delta)
+        coverage.rows = 500
+        var conclusion = RunConclusion(
+            ended: night.run.started.adding(milliseconds: 1000), statuses: [.findings],
+            messages: [], limits: [], calls: [], closesPass: true)
+        conclusion.coverage = coverage
+        try await store.conclude(conclusion, in: night.pass, run: night.run)
+        #expect(try await store.planTotals(ofPlan: seal.sha256).tableCoverage == rows)
+    }
+
+    @Test(arguments: [
         "UPDATE trueup_ledger SET reason = 'x' WHERE entry = 1",
         "DELETE FROM trueup_ledger WHERE entry = 4",
         "INSERT OR REPLACE INTO trueup_ledger SELECT * FROM trueup_ledger WHERE entry = 1",
