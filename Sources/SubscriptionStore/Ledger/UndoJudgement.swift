@@ -240,15 +240,7 @@ extension UndoJudgement {
     /// Subscriptions whose access was ended because this one gives it: one of them must give it
     /// again before this one stops.
     private func ended(inFavourOf key: SubscriptionKey) throws -> [String] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT DISTINCT l.original_transaction_id FROM trueup_ledger AS l
-                    INDEXED BY trueup_ledger_by_continuation
-                WHERE l.bundle_id = ? AND l.environment = ? AND l.access_continues_by = ?
-                    AND NOT EXISTS (SELECT 1 FROM trueup_ledger AS u WHERE u.undo_of = l.entry)
-                ORDER BY l.original_transaction_id
-                """)
-        var names = try String.fetchAll(statement, arguments: key.arguments)
+        var names = try ended(inFavourOf: key.arguments)
         // Those of other apps are read app by app, because the index begins with the app.
         let nextApp = """
             SELECT min(bundle_id) FROM trueup_ledger INDEXED BY trueup_ledger_by_continuation
@@ -256,8 +248,7 @@ extension UndoJudgement {
             """
         var app = ""
         while let next = try db.text(cached: nextApp, [app]) {
-            let ids = try String.fetchAll(
-                statement, arguments: [next, key.environment, key.nameElsewhere])
+            let ids = try ended(inFavourOf: [next, key.environment, key.nameElsewhere])
             names += ids.map { id in
                 key.name(
                     of: SubscriptionKey(
@@ -266,6 +257,28 @@ extension UndoJudgement {
             app = next
         }
         return names
+    }
+
+    /// The ids of those of one app whose correction is in force.
+    ///
+    /// The arguments are app and environment, then the subscription that gives access, as the ledger
+    /// names it there.
+    private func ended(inFavourOf arguments: StatementArguments) throws -> [String] {
+        let entries = try db.rows(
+            cached: """
+                SELECT l.original_transaction_id, l.entry FROM trueup_ledger AS l
+                    INDEXED BY trueup_ledger_by_continuation
+                WHERE l.bundle_id = ? AND l.environment = ? AND l.access_continues_by = ?
+                ORDER BY l.original_transaction_id, l.entry
+                """, arguments)
+        var ids: [String] = []
+        for entry in entries {
+            let id = entry.requiredText(at: 0)
+            guard ids.last != id, isInForce(after: try undos(of: entry.integer(at: 1) ?? 0))
+            else { continue }
+            ids.append(id)
+        }
+        return ids
     }
 
     private func noteMoved(_ key: SubscriptionKey, in run: RunReference) throws {

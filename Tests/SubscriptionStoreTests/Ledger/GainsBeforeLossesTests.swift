@@ -435,5 +435,10 @@ import Testing
         try await second.conclude()
         #expect(try await undo("run-1", store, as: "undo").fates() == [.heldBack])
         #expect(try statuses(database) == ["1": "2", "9": "1"])
+        // Nor where the end of the other access was reverted, and that as well.
+        try #require(try await undo("run-2", store, as: "undo-2").fates() == [.applied])
+        try #require(try await undo("undo-2", store, as: "redo").fates() == [.applied])
+        #expect(try await undo("run-1", store, as: "last").fates() == [.heldBack])
+        #expect(try statuses(database) == ["1": "2", "9": "1"])
     }
 }
