@@ -73,4 +73,33 @@ import Testing
         #expect((0..<400).allSatisfy { world.status(of: World.id($0)) == 1 })
         #expect(conclusion.messages.contains { $0.contains("10 of 10 rows") })
     }
+    @Test func `the causes that a stopped run found are those of the run with the guard lifted`()
+        async throws
+    {
+        let world = World(rows: 3)
+        try await world.night("run-1")
+        // Without a notification, in the time that only the second run reads.
+        let ended = World.stated(World.id(1), .expired) {
+            $0.transaction.expiresDate = World.start.adding(milliseconds: 30 * World.hour)
+            $0.renewal.renewalDate = $0.transaction.expiresDate
+            $0.transaction.signedDate = World.start.adding(milliseconds: 40 * World.hour)
+            $0.renewal.signedDate = $0.transaction.signedDate
+        }
+        world.say([ended])
+        let guarded: (inout ReconciliationJob) -> Void = { job in
+            job.guards = GuardLimits()
+            job.guards.minChanges = 1
+            job.guards.maxChanges = 0
+        }
+        let stopped = try await world.night("run-2", after: 48, guarded)
+        #expect(stopped.exitStatus == .guarded)
+        #expect(stopped.causes.contains { $0.cause.hasPrefix("never sent") })
+        let lifted = try await world.night("run-3", after: 49) { job in
+            guarded(&job)
+            job.liftedGuards = Dictionary(
+                uniqueKeysWithValues: GuardName.allCases.map { ($0, "looked at") })
+        }
+        #expect(world.status(of: World.id(1)) == 2)
+        #expect(Set(lifted.causes.map(\.cause)) == Set(stopped.causes.map(\.cause)))
+    }
 }

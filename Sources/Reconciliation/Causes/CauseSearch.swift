@@ -137,7 +137,7 @@ package struct CauseSearch: Hashable, Sendable {
             return unknown(finding, "the row does not say which statement it rests on")
         }
         guard history.start <= from else {
-            return unknown(finding, "the notification history was not read that far back")
+            return unknown(finding, Self.notRead)
         }
         guard let changed else {
             return unknown(
@@ -149,8 +149,24 @@ package struct CauseSearch: Hashable, Sendable {
         return FindingCause(.neverSent)
     }
 
+    private static let notRead = "the notification history was not read that far back"
+
+    /// The beginning of every cause that is not known.
+    private static let unknown = "unknown: "
+
     private func unknown(_ finding: Finding, _ why: String) -> FindingCause? {
-        finding.cause.map { _ in FindingCause(text: "unknown: \(why)", delivery: .unknown) }
+        finding.cause.map { _ in FindingCause(text: Self.unknown + why, delivery: .unknown) }
+    }
+
+    /// Whether a cause is unknown only because this run did not read so far back: an earlier one may
+    /// have.
+    package static func isUnread(_ cause: FindingCause) -> Bool {
+        cause.text == unknown + notRead
+    }
+
+    /// The cause that an earlier run found; `nil` where it knew no more.
+    package static func known(before text: String) -> FindingCause? {
+        text.hasPrefix(unknown) ? nil : FindingCause(text: text)
     }
 }
 

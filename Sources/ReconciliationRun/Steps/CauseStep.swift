@@ -19,17 +19,25 @@ extension RunContext {
             let page = try await store.findingsToExplain(
                 after: position, limit: RunLimits.findingsPerPage, in: pass)
             guard let last = page.last else { return tally.result }
-            var texts: [Int64: String] = [:]
+            var causes: [Int64: FindingCause] = [:]
             for item in page {
                 let app = AppIdentity(
                     bundleID: item.finding.bundleID, environment: item.finding.environment)
                 let search = CauseSearch(
                     history: app.flatMap { histories[$0] },
                     inboxIsKept: job.recover.inboxIsKept, now: now)
-                guard
-                    let cause = adoptedCause(of: item.finding)
-                        ?? search.cause(of: item.finding, among: item.notifications)
-                else { continue }
+                causes[item.sequence] =
+                    adoptedCause(of: item.finding)
+                    ?? search.cause(of: item.finding, among: item.notifications)
+            }
+            // The run before read the history up to where this one began.
+            let unread = causes.filter { CauseSearch.isUnread($0.value) }.keys.sorted()
+            for (sequence, text) in try await store.causesFoundBefore(of: unread) {
+                if let known = CauseSearch.known(before: text) { causes[sequence] = known }
+            }
+            var texts: [Int64: String] = [:]
+            for item in page {
+                guard let cause = causes[item.sequence] else { continue }
                 tally.add(item, cause)
                 if cause.text != item.finding.cause { texts[item.sequence] = cause.text }
             }

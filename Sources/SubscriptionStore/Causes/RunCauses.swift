@@ -147,6 +147,39 @@ extension SQLiteStore {
         }
     }
 
+    /// Causes of findings, by sequence number, in the last report, where they have been open since
+    /// and it states the same values; no reasons for refused corrections.
+    ///
+    /// A run reads Apple's history from where the one before ended, and not again what was read
+    /// before.
+    package func causesFoundBefore(
+        of sequences: [Int64]
+    ) async throws(StoreError) -> [Int64: String] {
+        guard !sequences.isEmpty else { return [:] }
+        return try await read("reading causes that were found before") { db in
+            var causes: [Int64: String] = [:]
+            for sequence in sequences {
+                causes[sequence] = try db.text(
+                    cached: """
+                        SELECT c.cause FROM trueup_pass_findings AS f
+                        JOIN trueup_findings AS h ON h.finding_id = f.finding_id
+                            AND h.state IN \(OpenFindings.states)
+                        JOIN trueup_pass_findings AS g ON g.pass_id = h.last_pass_id
+                            AND g.finding_id = f.finding_id AND g.superseded_by IS NULL
+                            AND ifnull(g.transaction_id, '') = ifnull(f.transaction_id, '')
+                        JOIN trueup_run_finding_causes AS c ON c.finding_seq = g.finding_seq
+                            AND c.run_seq = (SELECT max(r.run_seq) FROM trueup_runs AS r
+                                WHERE r.pass_id = g.pass_id AND r.ended IS NOT NULL)
+                        JOIN trueup_run_findings AS x ON x.run_seq = c.run_seq
+                            AND x.finding_seq = c.finding_seq AND x.action IN ('planned', 'none')
+                        WHERE f.finding_seq = ? AND g.pass_id <> f.pass_id
+                            AND g.local_value = f.local_value AND g.apple_value = f.apple_value
+                        """, [sequence])
+            }
+            return causes
+        }
+    }
+
     /// Keeps the causes of findings, by sequence number, for this run's report.
     ///
     /// They count once the run is concluded; a run killed before that leaves none behind.

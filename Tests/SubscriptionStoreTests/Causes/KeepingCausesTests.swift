@@ -91,6 +91,30 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_notifications") == "0")
     }
 
+    @Test func `the cause of the last report is known while the values are the same`() async throws
+    {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), subscription("2")])
+        func explained(_ night: Night) async throws -> [Int64] {
+            try await store.findingsToExplain(after: nil, limit: 9, in: night.pass).map(\.sequence)
+        }
+        let stopped = try await Night.begin(store, Night.header("run-1"))
+        try await stopped.stage(drift("1"), drift("2"))
+        let first = try await explained(stopped)
+        let cause = "did not reach us (NO_RESPONSE)"
+        try await store.explain(
+            Dictionary(uniqueKeysWithValues: first.map { ($0, cause) }), in: stopped.pass,
+            run: stopped.run)
+        #expect(try await store.causesFoundBefore(of: first).isEmpty)
+        _ = try await conclude(stopped, [])
+        let next = try await Night.begin(store, Night.header("run-2"))
+        try await next.stage(drift("1"), drift("2", to: 5))
+        let second = try await explained(next)
+        try #require(second.count == 2)
+        #expect(try await store.causesFoundBefore(of: second) == [second[0]: cause])
+    }
+
     @Test func `a report says its causes again, whatever later runs of the pass find`()
         async throws
     {
