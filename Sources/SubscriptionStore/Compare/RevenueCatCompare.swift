@@ -14,10 +14,12 @@ package struct RevenueCatPolicy: Sendable {
     package var notFoundConfirmations: Int
     /// Whether Apple is asked about lines without a fresh statement.
     package var asks: Bool
+    /// The configured apps: a report states evidence of theirs alone, as only theirs can be verified.
+    package var apps: Set<AppIdentity>
 
     package init(
         now: Timestamp, freshMilliseconds: Int64, catalogue: ProductCatalogue?,
-        rules: [RevenueCatRule], notFoundConfirmations: Int, asks: Bool
+        rules: [RevenueCatRule], notFoundConfirmations: Int, asks: Bool, apps: Set<AppIdentity>
     ) {
         self.now = now
         self.freshMilliseconds = freshMilliseconds
@@ -25,6 +27,7 @@ package struct RevenueCatPolicy: Sendable {
         self.rules = rules
         self.notFoundConfirmations = notFoundConfirmations
         self.asks = asks
+        self.apps = apps
     }
 }
 
@@ -443,10 +446,13 @@ struct RevenueCatMerge {
     ]
 
     /// The payload of the answer or, of what is stored, of the newest correction, if that is about
-    /// the transaction.
+    /// the transaction; `nil` for an app that is not configured.
     private func evidence(
         of stored: MergedSubscription, transactionID: String, isAboutState: Bool
     ) throws -> EvidenceDigest? {
+        let app = AppIdentity(
+            bundleID: stored.key.bundleID, environment: stored.key.environment)
+        guard let app, policy.apps.contains(app) else { return nil }
         let isPeriod = stored.periods?[transactionID] != nil
         let digest =
             stored.isAsked

@@ -174,7 +174,8 @@ struct Compare: Verb {
             now: header.started,
             freshMilliseconds: DurationText(fresh)?.milliseconds ?? Milliseconds.perDay,
             catalogue: catalogue, rules: rules,
-            notFoundConfirmations: header.notFoundConfirmations, asks: ask)
+            notFoundConfirmations: header.notFoundConfirmations, asks: ask,
+            apps: Set(header.apps))
         var (totals, absentApps) = try store.compareWithRevenueCat(
             scratch, newest: newest, policy: policy)
         let questions = ask ? try scratch.questionCount() : 0

@@ -60,7 +60,7 @@ import Testing
     }
 
     private func compare(
-        _ lines: [RevenueCatLine]
+        _ lines: [RevenueCatLine], app: String = "com.example.app"
     ) throws -> (totals: CompareTotals, differences: [CompareDifference], counts: [CompareCount]) {
         let scratch = try CompareScratch(at: database.folder.path + "/scratch")
         defer { scratch.remove() }
@@ -72,7 +72,8 @@ import Testing
                 now: now, freshMilliseconds: Milliseconds.perDay, catalogue: nil,
                 rules: RevenueCatRule.all.filter {
                     [.revenueCatProduct, .revenueCatPeriod, .revenueCatPrice].contains($0.kind)
-                }, notFoundConfirmations: 3, asks: false)
+                }, notFoundConfirmations: 3, asks: false,
+                apps: [AppIdentity(bundleID: app, environment: .production)])
         ).totals
         var differences: [CompareDifference] = []
         try scratch.forEachDifference { differences.append($0) }
@@ -145,6 +146,10 @@ import Testing
         #expect(try database.value("SELECT count(*) FROM trueup_ledger") == "1")
         #expect(
             compared.differences.map(\.evidence) == [signed == "12" ? evidence.digest : nil])
+        // The auditor knows the configured apps alone.
+        let other = try compare([line("12", product: "plus")], app: "com.example.other")
+        #expect(other.differences.map(\.kind) == [.revenueCatProduct])
+        #expect(other.differences.map(\.evidence) == [nil])
     }
 
     @Test func `a line that differs in two values counts once as a line`() async throws {
