@@ -125,7 +125,10 @@ package struct SalesComparison: Sendable {
             else { continue }
             bound[detail.day, default: 0] += theirs - apple
         }
-        unseen = bound.values.max() ?? 0
+        for (day, place) in places {
+            guard let gap = bound[CivilDate.text(ofDay: day)] else { continue }
+            unseen = max(unseen, gap - own.withoutProduct(day: place))
+        }
     }
 
     private static func measures(of report: SalesReport) -> [SalesMeasure] {
@@ -231,6 +234,8 @@ package struct SalesComparison: Sendable {
     }
 
     /// A difference where Apple counts more subscriptions than trueup has rows of.
+    ///
+    /// Rows without a product may be among them, and explain as many.
     private mutating func population(
         _ product: String, _ day: Int64, theirs: Int64
     ) -> CompareDifference? {
@@ -239,7 +244,8 @@ package struct SalesComparison: Sendable {
         var rows: Int64 = 0
         for measure in SalesMeasure.states { rows += own.count(product, measure, day: place).own }
         rows += own.count(product, .subscriptions, day: place).unchecked
-        guard theirs > rows else {
+        let withoutProduct = own.withoutProduct(day: place)
+        guard theirs - rows > withoutProduct else {
             note(name, product, day, theirs, rows, unexplained: 0)
             return nil
         }
@@ -247,8 +253,11 @@ package struct SalesComparison: Sendable {
             kind: .salesPopulation, theirs: .integer(theirs), apple: .integer(rows),
             direction: .customerLoses)
         difference.field = name
-        difference.sales = detail(product, day, .subscriptions, [:], theirs - rows)
-        note(name, product, day, theirs, rows, unexplained: theirs - rows)
+        let rest = theirs - rows - withoutProduct
+        difference.sales = detail(
+            product, day, .subscriptions, withoutProduct > 0 ? [.unchecked: withoutProduct] : [:],
+            rest)
+        note(name, product, day, theirs, rows, unexplained: rest)
         return difference
     }
 
@@ -314,7 +323,8 @@ package struct SalesComparison: Sendable {
         } else {
             // Said once for the product and day, or by the event.
             totals.onlyTheirs += lines
-            found = found.filter { $0.kind == .salesPopulation || found.count == 1 }
+            let population = found.filter { $0.kind == .salesPopulation }
+            found = population.isEmpty ? Array(found.prefix(1)) : population
             for place in found.indices { found[place].kind = .salesPopulation }
         }
         if !found.isEmpty { found[0].sales?.lines = lines }

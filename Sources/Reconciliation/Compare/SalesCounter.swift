@@ -83,6 +83,10 @@ package struct SalesCounter: Sendable {
     private var held: [(product: String, measure: SalesMeasure, days: Range<Int>)] = []
     /// The products of all rows.
     package private(set) var products: Set<String> = []
+    /// How many rows may be in a number and have no product yet.
+    package private(set) var rowsWithoutProduct = 0
+    /// Stands for the product of these rows.
+    private static let unknownProduct = ""
 
     /// - Parameters:
     ///   - days: In ascending order.
@@ -108,15 +112,30 @@ package struct SalesCounter: Sendable {
         package func open(_ gap: Int64) -> Int64 { gap > 0 ? unchecked : doubtful }
     }
 
+    /// Of the subscriptions as a whole, rows without a product are counted by `withoutProduct`.
     package func count(_ product: String, _ measure: SalesMeasure, day: Int) -> Count {
-        func sum(_ part: Part) -> Int64 {
-            let key = Key(product: product, measure: measure, part: part)
-            guard let days = sums[key], days.indices.contains(day) else { return 0 }
-            return days[day]
-        }
-        return Count(
+        func sum(_ part: Part) -> Int64 { self.sum(product, measure, part, day) }
+        var count = Count(
             own: sum(.own), otherZone: sum(.otherZone), familyShared: sum(.familyShared),
             sandbox: sum(.sandbox), unchecked: sum(.unchecked), doubtful: sum(.doubtful))
+        // A row without a product may be of each.
+        if measure != .subscriptions {
+            count.unchecked += self.sum(Self.unknownProduct, measure, .unchecked, day)
+        }
+        return count
+    }
+
+    /// How many rows without a product may be a subscription of some product on a day.
+    package func withoutProduct(day: Int) -> Int64 {
+        sum(Self.unknownProduct, .subscriptions, .unchecked, day)
+    }
+
+    private func sum(
+        _ product: String, _ measure: SalesMeasure, _ part: Part, _ day: Int
+    ) -> Int64 {
+        let key = Key(product: product, measure: measure, part: part)
+        guard let days = sums[key], days.indices.contains(day) else { return 0 }
+        return days[day]
     }
 
     package mutating func add(_ row: SalesSubscription) {
@@ -133,6 +152,8 @@ package struct SalesCounter: Sendable {
         let periods = unsorted.filter { $0.purchaseDate != nil }.sorted {
             ($0.purchaseDate ?? signed, $0.key) < ($1.purchaseDate ?? signed, $1.key)
         }
+        var row = row
+        row.productID = row.productID ?? periods.last?.productID
         if row.isSandbox || row.isFamilyShared {
             let part: Part = row.isSandbox ? .sandbox : .familyShared
             return add(row, periods, signed, clock, part)
@@ -256,7 +277,9 @@ package struct SalesCounter: Sendable {
             first = 0
         }
         let days = first..<clock.ends.count
-        let later = held.filter { $0.product == row.productID && $0.days.overlaps(days) }
+        let product = row.productID ?? Self.unknownProduct
+        if row.productID == nil { rowsWithoutProduct += 1 }
+        let later = held.filter { $0.product == product && $0.days.overlaps(days) }
         for measure in SalesMeasure.allCases {
             // Every state is one of the subscriptions.
             let isSum = measure == .subscriptions
@@ -264,12 +287,12 @@ package struct SalesCounter: Sendable {
                 isSum ? SalesMeasure.states.contains($0.measure) : $0.measure == measure
             }
             guard !own.isEmpty else {
-                add(row.productID, measure, .unchecked, days)
+                add(product, measure, .unchecked, days)
                 continue
             }
             for day in days {
                 let isOwn = own.contains { $0.days.contains(day) }
-                add(row.productID, measure, isOwn ? .doubtful : .unchecked, day..<day + 1)
+                add(product, measure, isOwn ? .doubtful : .unchecked, day..<day + 1)
             }
         }
     }

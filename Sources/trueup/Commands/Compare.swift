@@ -443,6 +443,15 @@ extension Compare {
                 "app_store_connect.products does not have \(Self.list(lacking)), of which trueup has "
                     + "rows: not compared.")
         }
+        let withoutProduct = counter.rowsWithoutProduct
+        if withoutProduct > 0 {
+            notes.append(
+                (withoutProduct == 1
+                    ? "1 row has no product yet, so it"
+                    : "\(RevenueCatSentence.grouped(withoutProduct)) rows have no product yet, so each")
+                    + " may count for every product. Run a job that corrects: it stores the product."
+            )
+        }
         notes += Self.note(ofUnknown: intake.unknownColumns)
         notes.append(
             "Family members and sandbox purchases are left out. Countries, prices, proceeds, marketing "

@@ -189,6 +189,33 @@ import Testing
         #expect(old.totals.reasons == [.rowsUnchecked: 1])
     }
 
+    @Test func `counts a row without a product as one that may be of every product`() {
+        var unknown = Self.row(nil, signed: nil)
+        unknown.productID = nil
+        let rows = [Self.row([Self.month]), unknown]
+        let undecided = Self.compare(rows, [Self.states([.standard: 2])])
+        #expect(undecided.differences == [])
+        #expect(undecided.totals.reasons == [.rowsUnchecked: 1])
+        #expect(undecided.unseen == 0)
+        let more = Self.compare(rows, [Self.states([.standard: 4])])
+        #expect(more.differences.map(\.kind) == [.salesActive, .salesPopulation])
+        #expect(more.differences.map { $0.apple } == [.integer(1), .integer(1)])
+        #expect(more.differences.map { $0.sales?.explained } == [[.unchecked: 1], [.unchecked: 1]])
+        #expect(more.differences.map { $0.sales?.unexplained } == [2, 2])
+        #expect(more.unseen == 2)
+        // Of two products it can be one only.
+        let yearly = SalesLine(
+            report: .subscription, appleID: "2", day: Self.day("2026-11-20"),
+            counts: [.standard: 3])
+        let both = Self.compare(
+            rows, [Self.states([.standard: 4]), yearly],
+            products: [Self.appleID: Self.product, "2": "pro.yearly"])
+        #expect(both.unseen == 5)
+        var counter = SalesCounter(days: [Self.day("2026-11-20")], zone: .utc)
+        for row in rows { counter.add(row) }
+        #expect(counter.rowsWithoutProduct == 1)
+    }
+
     @Test func `finds fewer than signed statements beside rows that no statement covers`() {
         // Rows without a statement are not counted, so they cannot explain that Apple counts fewer.
         let unchecked = [Self.row(nil, signed: nil), Self.row(nil), Self.row(nil, status: 3)]
