@@ -128,6 +128,16 @@ import Testing
         #expect(days.hasPrefix("day,measure,theirs,apple,unexplained,product_id\r\n"))
         let people = try place.run(["compare", "app-store-connect"] + newest)
         #expect(people.output.contains("is not explained"), "\(people.output)")
+        // A report without a line lacks what signed statements have.
+        let states = try #require(
+            newest.first { $0.contains("/Subscription_") && !$0.contains("_Event_") })
+        let header = try String(contentsOfFile: states, encoding: .utf8).prefix { $0 != "\n" }
+        let name = URL(fileURLWithPath: states).lastPathComponent
+        try place.folder.write(header + "\n", to: name)
+        let none = try place.run("compare", "app-store-connect", name)
+        #expect(none.status == 2, "\(none.output)\(none.errors)")
+        #expect(none.output.contains("the files have no line, and "), "\(none.output)")
+        #expect(try place.run("verify", "reports/compare").status == 0)
     }
 
     @Test func `does not call rows without a statement different`() throws {

@@ -205,19 +205,23 @@ package struct CompareReport {
 /// The words of a comparison, for text and page.
 extension CompareSummary {
     fileprivate var verdict: String {
-        if totals.lines == 0 { return "the files have no line." }
+        let missing = totals.onlyApple
+        let ofMissing =
+            sums == nil
+            ? "\(missing.of("transaction")) that Apple signed \(missing == 1 ? "is" : "are") missing"
+            : "\(missing.of("signed number")) \(missing == 1 ? "has" : "have") no line"
         let compared = totals.matched + totals.different + totals.onlyTheirs
-        if compared == 0 { return "no line could be compared." }
+        guard compared > 0 else {
+            let none = totals.lines == 0 ? "the files have no line" : "no line could be compared"
+            return none + (missing > 0 ? ", and \(ofMissing)." : ".")
+        }
         let differing = totals.different + totals.onlyTheirs
         if differing + totals.onlyApple == 0 {
             return "no difference in \(compared.of("line"))."
         }
-        let missing = totals.onlyApple
         return
             "\(differing.grouped) of \(compared.of("line")) \(differing == 1 ? "differs" : "differ"), "
-            + (sums == nil
-                ? "and \(missing.of("transaction")) that Apple signed \(missing == 1 ? "is" : "are") missing."
-                : "and \(missing.of("signed number")) \(missing == 1 ? "has" : "have") no line.")
+            + "and \(ofMissing)."
     }
 
     fileprivate var totalsInWords: [(name: String, count: Int, meaning: String)] {

@@ -117,7 +117,7 @@ package struct CompareTotals: Hashable, Sendable {
 
     /// The exit status of the command, from what it found.
     package var exitStatus: ExitStatus {
-        if lines == 0 { return .empty }
+        if lines == 0, onlyApple == 0 { return .empty }
         if wantingStatement > 0 { return .incomplete }
         return different + onlyTheirs + onlyApple > 0 ? .findings : .ok
     }

@@ -79,7 +79,7 @@ struct Compare: Verb {
             .findings: "compared; something differs",
             .incomplete:
                 "some lines could not be compared for want of a fresh statement of Apple's",
-            .empty: "the files have no line",
+            .empty: "the files have no line, and nothing that Apple signed lacks one",
             .data: "a file cannot be used; its first 20 bad lines are named",
             .cannotCreate: "the report folder cannot be made",
             .output: "the report or the output cannot be written",

@@ -299,6 +299,24 @@ import Testing
         #expect(difference.field == "new")
     }
 
+    @Test func `finds what a report without a line lacks`() {
+        let day = Self.day("2026-11-20")
+        func compare(_ rows: [SalesSubscription]) -> SalesComparison {
+            var sums = SalesSums()
+            sums.cover(day, by: .subscription)
+            var counter = SalesCounter(days: [day], zone: .utc)
+            for row in rows { counter.add(row) }
+            return SalesComparison(
+                sums, own: counter, products: [Self.appleID: Self.product],
+                today: Self.day("2026-11-25"), history: [])
+        }
+        let found = compare([Self.row([Self.month])])
+        #expect(found.differences.map(\.field) == ["active_standard_price"])
+        #expect(found.totals.lines == 0)
+        #expect(found.totals.exitStatus == .findings)
+        #expect(compare([]).totals.exitStatus == .empty)
+    }
+
     @Test func `shows the earlier days of a difference`() {
         func earlier(_ day: String) -> SalesDay {
             SalesDay(
