@@ -124,6 +124,19 @@ import Testing
         #expect([2, 3].contains(again.status), "\(again.errors)")
     }
 
+    @Test func `says to leave a copy of a fetched report out`() throws {
+        let place = try place(#require(Self.simulator))
+        #expect(try [2, 3].contains(fetch(place).status))
+        let name = "reports/sales-reports/Subscriber_80012345_20261125.txt.gz"
+        let copy = place.folder.url.appendingPathComponent("copy.txt.gz")
+        try FileManager.default.copyItem(
+            at: place.folder.url.appendingPathComponent(name), to: copy)
+        let refused = try fetch(place, at: "2026-11-26T17:00:00Z", copy.path)
+        #expect(refused.status == 65, "\(refused.output)\(refused.errors)")
+        #expect(refused.errors.contains("copy.txt.gz: --fetch gets the same report"))
+        #expect(!refused.errors.contains("If you delete it"), "\(refused.errors)")
+    }
+
     @Test func `says which reports there are not, and compares what there is`() async throws {
         let place = try place(#require(Self.simulator))
         // Before Apple has any: an empty comparison, and no error.

@@ -385,13 +385,19 @@ extension Compare {
             fetched = try await SalesFetch(
                 settings: settings, invocation: invocation, isQuiet: common.quiet
             ).perform(days)
-            files += fetched.files
+            files += fetched.files.filter { !files.contains($0) }
         }
         var intake = SalesIntake()
         for file in files {
             do {
                 try intake.read(file, in: invocation, asJSON: common.json)
             } catch let error where fetched.files.contains(file) {
+                if let other = intake.repeated {
+                    throw CommandFailure(
+                        .data,
+                        "\(PlainText.of(other)): --fetch gets the same report (\(PlainText.of(file))). "
+                            + "Nothing was compared. Compare again without this file.")
+                }
                 let report = ErrorReport(error)
                 throw CommandFailure(
                     report.status,
@@ -468,6 +474,8 @@ private struct SalesIntake {
     /// The names of products by Apple's numbers.
     private(set) var names: [String: String] = [:]
     private var files: [String] = []
+    /// The earlier file that has lines of the one at which reading ended.
+    private(set) var repeated: String?
     /// The files that were read to their end, but for standard input.
     private(set) var seals: [InputSeal] = []
 
@@ -481,6 +489,7 @@ private struct SalesIntake {
         let number = files.count
         try BadLineLog.readAll(&reader, of: file, in: invocation, asJSON: asJSON) { line, _ in
             guard let line, let other = sums.add(line, ofFile: number) else { return }
+            repeated = files[other]
             throw CommandFailure(
                 .data,
                 "\(PlainText.of(file)): has lines of a product and day that "
