@@ -374,9 +374,8 @@ struct RevenueCatMerge {
     }
 
     private func state(of line: RevenueCatLine, in stored: MergedSubscription) -> Knowledge {
-        guard stored.absentDays == nil, let signed = stored.signed else {
-            return .wanting(.neverChecked)
-        }
+        guard stored.absentDays == nil else { return .wanting(.notFound) }
+        guard let signed = stored.signed else { return .wanting(.neverChecked) }
         guard stored.isAgreed else { return .wanting(.rowChanged) }
         guard signed >= policy.now.adding(milliseconds: -policy.freshMilliseconds) else {
             return .wanting(.statementOld)

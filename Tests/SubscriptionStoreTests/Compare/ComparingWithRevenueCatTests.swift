@@ -89,6 +89,16 @@ import Testing
         #expect(compared.differences.isEmpty)
     }
 
+    @Test func `an id that a run did not find on enough days is not found`() throws {
+        #expect(try compare([line("12")]).totals.reasons == [.neverChecked: 1])
+        try database.execute(
+            """
+            INSERT INTO trueup_absences
+            VALUES ('com.example.app', 'Production', '1', '2026-11-25', '2026-11-25', 1)
+            """)
+        #expect(try compare([line("12")]).totals.reasons == [.notFound: 1])
+    }
+
     @Test func `a price that a run found to be another than Apple's is not compared`() async throws
     {
         try await check(finding: .price, of: "price:11")
