@@ -15,7 +15,7 @@ package struct SalesSums: Sendable {
     private(set) var counts: [Group: [SalesMeasure: Int64]] = [:]
     private(set) var unsigned = 0
     /// The days that each report is about.
-    private(set) var days: [SalesReport: Set<Int64>] = [:]
+    package private(set) var days: [SalesReport: Set<Int64>] = [:]
     /// The file that has the lines of a product and a day.
     private var files: [Group: Int] = [:]
 

@@ -47,6 +47,22 @@ package enum SalesMeasure: String, Hashable, Sendable, CaseIterable {
     }
 }
 
+extension SalesReport {
+    /// The report that has a number of `SalesDay`; `nil` for a name of a later version.
+    package init?(havingMeasure name: String) {
+        guard name != SalesSummary.activeMeasure else {
+            self = .subscription
+            return
+        }
+        switch SalesMeasure(rawValue: name) {
+        case nil: return nil
+        case .purchased?, .refundedUnits?: self = .subscriber
+        case .new?, .renewed?, .recovered?, .changed?, .cancelled?, .refunded?: self = .event
+        default: self = .subscription
+        }
+    }
+}
+
 /// The columns of the three reports that are read; other spellings of the same letters are too.
 package enum SalesColumn: String, NamedColumn {
     case appleID = "Subscription Apple ID"

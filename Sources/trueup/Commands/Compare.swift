@@ -380,11 +380,15 @@ extension Compare {
         var files = self.files
         var fetched: SalesFetch.Fetched = ([], [])
         if fetch {
-            let days = SalesFetch.days(
-                at: header.started, in: zone, compared: Set(earlier.map(\.day)))
+            let compared = earlier.reduce(into: [String: Set<SalesReport>]()) { reports, number in
+                guard let report = SalesReport(havingMeasure: number.measure) else { return }
+                reports[number.day, default: []].insert(report)
+            }
+            let reports = SalesFetch.reports(
+                at: header.started, in: zone, compared: compared)
             fetched = try await SalesFetch(
                 settings: settings, invocation: invocation, isQuiet: common.quiet
-            ).perform(days)
+            ).perform(reports)
             files += fetched.files.filter { !files.contains($0) }
         }
         var intake = SalesIntake()
@@ -408,7 +412,7 @@ extension Compare {
         }
         var counter = SalesCounter(days: intake.sums.allDays, zone: zone)
         try store.count(into: &counter)
-        let compared = Set(intake.sums.allDays.map(CivilDate.text(ofDay:)))
+        let compared = intake.sums.days.mapValues { Set($0.map(CivilDate.text(ofDay:))) }
         let comparison = SalesComparison(
             intake.sums, own: counter, products: products,
             today: header.started.dayNumber, history: earlier)
@@ -419,7 +423,10 @@ extension Compare {
             files: intake.seals, ledgerHead: try store.ledgerHead().hash)
         summary.sums = SalesSummary(
             zone: zone, days: comparison.days,
-            earlier: earlier.filter { !compared.contains($0.day) }, unseen: comparison.unseen)
+            earlier: earlier.filter { number in
+                SalesReport(havingMeasure: number.measure)
+                    .map { compared[$0]?.contains(number.day) != true } ?? true
+            }, unseen: comparison.unseen)
         return (comparison, summary)
     }
 

@@ -17,6 +17,8 @@ package struct SalesFetch {
     static let folderName = "sales-reports"
     /// How many days are got at most: Apple's later entries come within 14.
     static let mostDays: Int64 = 30
+    /// On how many days a report is asked for that the others of its day came without.
+    private static let lateDays: Int64 = 7
 
     /// Reports of millions of payments are large.
     private static let bodyLimitBytes = 1 << 30
@@ -25,28 +27,34 @@ package struct SalesFetch {
     /// The files to compare, and what to say about them.
     typealias Fetched = (files: [String], notes: [String])
 
-    /// The days that are compared: yesterday's, and those before it that no earlier comparison has.
+    /// The reports that are compared: yesterday's, and those before it that no earlier comparison has.
     ///
     /// - Parameters:
     ///   - now: The present.
     ///   - zone: The zone of the days.
-    ///   - compared: The days of earlier comparisons, such as `2026-11-20`.
-    /// - Returns: Days since 1970-01-01; without an earlier comparison only yesterday's.
-    package static func days(at now: Timestamp, in zone: SalesZone, compared: Set<String>)
-        -> [Int64]
-    {
+    ///   - compared: The reports of earlier comparisons, by days such as `2026-11-20`.
+    /// - Returns: Reports by days since 1970-01-01; without an earlier comparison only yesterday's.
+    package static func reports(
+        at now: Timestamp, in zone: SalesZone, compared: [String: Set<SalesReport>]
+    ) -> [(day: Int64, reports: [SalesReport])] {
         var newest = now.dayNumber
         while zone.start(ofDay: newest + 1) > now { newest -= 1 }
         let range = newest - mostDays + 1...newest
-        let isKnown = { compared.contains(CivilDate.text(ofDay: $0)) }
-        let first = range.first(where: isKnown) ?? newest
-        return range.filter { $0 == newest || ($0 > first && !isKnown($0)) }
+        let known = { compared[CivilDate.text(ofDay: $0)] ?? [] }
+        let first = range.first { !known($0).isEmpty } ?? newest
+        return range.filter { $0 >= first }.compactMap { day in
+            let had = day == newest ? [] : known(day)
+            // A day without an event has no number in that report: it is not asked for on and on.
+            guard had.isEmpty || day > newest - lateDays else { return nil }
+            let lacking = SalesReport.allCases.filter { !had.contains($0) }
+            return lacking.isEmpty ? nil : (day, lacking)
+        }
     }
 
-    /// Gets the reports of some days.
+    /// Gets some reports.
     ///
     /// - Throws: 69, 73, 74, 76, 77 or 78; reports that were complete before stay.
-    func perform(_ days: [Int64]) async throws -> Fetched {
+    func perform(_ days: [(day: Int64, reports: [SalesReport])]) async throws -> Fetched {
         let sales = settings.sales
         let missing = sales.missingToFetch
         guard missing.isEmpty else {
@@ -90,13 +98,13 @@ package struct SalesFetch {
     }
 
     private func get(
-        _ days: [Int64], by requests: inout SalesReportRequests
+        _ days: [(day: Int64, reports: [SalesReport])], by requests: inout SalesReportRequests
     ) async throws -> Fetched {
         let folder = settings.reportDirectory + "/" + Self.folderName
         var result: Fetched = ([], [])
         var fetched = 0
-        for day in days {
-            for report in SalesReport.allCases {
+        for (day, reports) in days {
+            for report in reports {
                 let name = name(of: report, day)
                 let path = folder + "/" + name
                 if FileSystem.exists(path) {
