@@ -132,6 +132,27 @@ import Testing
         #expect(try place.report("manifest.json").contains("finance agreed"))
     }
 
+    @Test func `is not left out by apply for a mistake in the job file`() throws {
+        let place = try place("after_plan: [./policy]")
+        try program("policy", "echo 'no changes in November'; exit 3", in: place)
+        #expect([0, 2].contains(try place.run("check", "nightly").status))
+        let plan = try place.folder.write(place.report("plan.json"), to: "plan.json")
+        let before = try place.rows()
+        try place.writeJob(
+            "nightly", "hooks: {after_plan: [./policy]}\nsetle: 0s", steps: "[walk]")
+        let refused = try place.run("apply", plan)
+        #expect(refused.status == 78, "\(refused.errors)\n\(refused.output)")
+        #expect(refused.errors.contains("setle: unknown key"), "\(refused.errors)")
+        #expect(try place.rows() == before)
+
+        try FileManager.default.removeItem(
+            at: place.folder.url.appendingPathComponent("jobs/nightly.yaml"))
+        let applied = try place.run("apply", plan)
+        #expect(applied.status == 0, "\(applied.errors)\n\(applied.output)")
+        #expect(try place.rows() != before)
+        #expect(try messages(place).contains { $0.contains("is gone, so this run started no hooks") })
+    }
+
     @Test func `keeps a run from beginning`() throws {
         let place = try place("before: [./before], after: [./after]")
         try program("before", "echo 'migration in progress'; exit 1", in: place)

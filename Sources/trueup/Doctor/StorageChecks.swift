@@ -414,6 +414,9 @@ enum FileSystemFacts {
 
     static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+    /// Whether there is nothing at a path: `false` where the system does not let this user look.
+    static func isMissing(_ path: String) -> Bool { facts(of: path) == nil && errno == ENOENT }
+
     /// The path itself, or the nearest folder above it that exists.
     static func nearestExisting(_ path: String) -> String {
         var path = path

@@ -163,15 +163,17 @@ extension PreparedRun {
 extension PreparedRun {
     /// Works off a stored plan.
     ///
-    /// - Throws: 78 for settings; `StoreError` where the database cannot be read.
+    /// - Throws: 78 for settings and for the job's file; `StoreError` where the database cannot be read.
     init(
         applying plan: PlanSeal, guards: GuardOptions, settings: Settings,
         in invocation: Invocation
     ) throws {
+        let limits = try JobSettings.ofPlan(plan.head, beside: settings)
         try self.init(
             .plan(plan.sha256), named: "apply \(plan.head.job)",
-            limits: JobSettings(of: plan.head, beside: settings), filters: plan.head.scope,
+            limits: limits.job, filters: plan.head.scope,
             identity: "plan \(plan.sha256)", guards: guards, settings: settings, in: invocation)
+        job.remarks += [limits.remark].compactMap(\.self)
     }
 
     /// Takes an earlier run back.
@@ -214,16 +216,31 @@ extension PreparedRun {
 }
 
 extension JobSettings {
-    /// The job that a plan was made by: its guards are those of then, which the database keeps; the
-    /// rest is as its file says now, or as by default where that is gone or cannot be read.
-    fileprivate init(of plan: PlanHead, beside settings: Settings) {
+    /// Reads the job that a plan was made by: its guards are those of then, which the database
+    /// keeps; the rest is as its file says now, or as by default where there is no such file.
+    ///
+    /// A file that cannot be read or is wrong is refused: it may name hooks that have to agree.
+    ///
+    /// - Returns: The job, and a sentence for the report where its file is gone.
+    /// - Throws: 78 for a file that is there and cannot be used.
+    package static func ofPlan(
+        _ plan: PlanHead, beside settings: Settings
+    ) throws(ConfigurationError) -> (job: JobSettings, remark: String?) {
         let file =
             plan.jobFile
             ?? SettingsPath.resolve("jobs/\(plan.job).yaml", from: settings.directory)
-        self =
-            (try? JobSettings.load(file, beside: settings))
-            ?? JobSettings(name: plan.job, file: file)
-        if let guards = plan.guards { self.guards = GuardLimits(text: guards) }
+        var job = JobSettings(name: plan.job, file: file)
+        var remark: String?
+        if FileSystemFacts.isMissing(file) {
+            remark =
+                "The job file \(file) is gone, so this run started no hooks, and used the defaults "
+                + "of max_duration, max_outage and settle. If the job had hooks, restore the file "
+                + "before you apply another plan."
+        } else {
+            job = try JobSettings.load(file, beside: settings)
+        }
+        if let guards = plan.guards { job.guards = GuardLimits(text: guards) }
+        return (job, remark)
     }
 }
 

@@ -183,6 +183,58 @@ import trueup
     }
 }
 
+/// The job file of a stored plan, as `trueup apply` reads it.
+@Suite struct `The job file of a plan` {
+    private let folder: TemporaryFolder
+    private let settings: Settings
+    private let plan: PlanHead
+
+    init() throws {
+        folder = try TemporaryFolder()
+        settings = try SettingsText.settings(SettingsText.production)
+        var plan = PlanHead(database: "d", plannedBy: "r", job: "nightly", scope: [])
+        plan.jobFile = folder.path + "/jobs/nightly.yaml"
+        plan.guards = "max_changes=7"
+        self.plan = plan
+    }
+
+    private func write(_ text: String, mode: Int = 0o600) throws {
+        _ = try folder.write(text, to: "jobs/nightly.yaml", mode: mode)
+    }
+
+    @Test func `has its hooks and times as they are now, and the guards of the plan`() throws {
+        try write("hooks: {after_plan: [/bin/true]}\nsettle: 0s\nguards: {max_changes: 500}\n")
+        let (job, remark) = try JobSettings.ofPlan(plan, beside: settings)
+        #expect(job.hooks.afterPlan == ["/bin/true"])
+        #expect(job.settleMilliseconds == 0)
+        #expect(job.guards.maxChanges == 7)
+        #expect(remark == nil)
+    }
+
+    @Test(arguments: [
+        ("hoks: {after_plan: [/bin/true]}\n", 0o600), ("", 0o600), ("settle: [\n", 0o600),
+        ("settle: 0s\n", 0o666),
+    ])
+    func `is refused if it is there and wrong, so that no hook is left out`(
+        text: String, mode: Int
+    ) throws {
+        try write(text, mode: mode)
+        let error = #expect(throws: ConfigurationError.self) {
+            _ = try JobSettings.ofPlan(plan, beside: settings)
+        }
+        #expect(error?.status == .config)
+        #expect(error?.file == plan.jobFile)
+    }
+
+    @Test func `has defaults and a remark if it is gone`() throws {
+        let (job, remark) = try JobSettings.ofPlan(plan, beside: settings)
+        #expect(job.hooks.afterPlan.isEmpty)
+        #expect(job.guards.maxChanges == 7)
+        let said = try #require(remark)
+        #expect(said.contains("nightly.yaml is gone, so this run started no hooks"), "\(said)")
+    }
+}
+
 @Suite struct `A duration` {
     @Test(arguments: [
         ("0s", 0), ("30s", 30_000), ("15m", 900_000), ("4h", 14_400_000), ("7d", 604_800_000),
