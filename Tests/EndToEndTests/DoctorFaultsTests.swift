@@ -28,13 +28,14 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     case databaseIsForeign = "the database is another program's"
     case reportsAreAnothers = "the report folder is another database's"
     case rowsAreUnconfigured = "half of the rows are of no configured app"
+    case hookIsMissing = "a hook names a program that does not exist"
 
     var testDescription: String { rawValue }
 
     /// What a run ends with.
     var status: Int32 {
         switch self {
-        case .rowsAreUnconfigured: 4
+        case .rowsAreUnconfigured, .hookIsMissing: 4
         case .reportsAreAFile, .reportsLeadNowhere, .dayIsAFile, .latestIsInTheWay,
             .reportLockIsAFolder:
             73
@@ -53,6 +54,7 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
     var check: String {
         switch self {
         case .rowsAreUnconfigured: "rows"
+        case .hookIsMissing: "hooks"
         case .reportsAreAFile, .reportsLeadNowhere, .dayIsAFile, .latestIsInTheWay,
             .reportLockIsAFolder, .reportsAreLocked, .reportsAreAnothers:
             "reports"
@@ -205,6 +207,9 @@ enum RunFault: String, CaseIterable, CustomTestStringConvertible {
             try files.setAttributes(
                 [.posixPermissions: 0o666], ofItemAtPath: path("trueup.yaml"))
         case .jobIsUnknown: try place.writeJob("nightly", "max_duratoin: 4h")
+        case .hookIsMissing:
+            try place.writeJob(
+                "nightly", "hooks: {before: [/nonexistent/may-run]}", steps: "[walk]")
         case .jobsAreMissing: try files.removeItem(atPath: path("jobs"))
         case .databaseIsForeign, .reportsAreAnothers:
             let settings = try place.folder.text("trueup.yaml")

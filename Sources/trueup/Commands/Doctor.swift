@@ -20,7 +20,9 @@ struct Doctor: Verb {
         [CommandStatuses.database, [.protocol, .denied, .cannotCreate]],
         [
             .ok: "a run would find everything that it needs; warnings count as well",
-            .guarded: "max_excluded_share would stop a job, for rows of no configured app",
+            .guarded:
+                "max_excluded_share would stop a job, for rows of no configured app, or a hook of a job "
+                + "cannot be started",
         ])
 
     func perform(in invocation: Invocation) async throws -> ExitStatus {
@@ -41,6 +43,7 @@ struct Doctor: Verb {
         diagnoses += [settings.sales.keyDiagnosis(invocation.environment)].compactMap(\.self)
         let local = LocalChecks(settings: settings, jobs: jobs, invocation: invocation)
         diagnoses += await local.receivers()
+        diagnoses += local.hooks()
         let storage = await local.storage()
         diagnoses += storage.diagnoses
         diagnoses += await CompanyChecks(

@@ -153,6 +153,13 @@ package struct JobHooks: Hashable, Sendable, SettingsSection {
             .duration(not0: "must be more than 0, or no program could end in time"), newPass: .no,
             "of one program; after it the program is stopped, which counts as a refusal"),
     ]
+
+    /// The programs that the job names, in the order in which a run starts them.
+    var commands: [(hook: String, words: [String])] {
+        [("before", before), ("after_plan", afterPlan), ("after", after)].filter {
+            !$0.1.isEmpty
+        }
+    }
 }
 
 /// Which rows a walk checks.

@@ -8,8 +8,8 @@ package struct Diagnosis: Hashable, Sendable {
         case skipped
     }
 
-    /// `settings`, `jobs`, `key`, `roots`, `sales_key`, `tell`, `message`, `metrics`, `database`, `disk`,
-    /// `reports`, `lock`, `table`, `rows`, `timezone`, `quota`, `apple`, `clock`, `certificates`.
+    /// `settings`, `jobs`, `key`, `roots`, `sales_key`, `tell`, `message`, `metrics`, `hooks`, `database`,
+    /// `disk`, `reports`, `lock`, `table`, `rows`, `timezone`, `quota`, `apple`, `clock`, `certificates`.
     package var check: String
     /// Set where a check is made for each app.
     package var app: AppIdentity?

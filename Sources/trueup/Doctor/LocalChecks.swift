@@ -118,6 +118,45 @@ extension LocalChecks {
     }
 }
 
+/// Whether the programs of the jobs could be started; none is.
+extension LocalChecks {
+    /// A line for each program that cannot be started, or one for all of them; none where no job
+    /// names any.
+    ///
+    /// A program of `before` or `after_plan` that cannot be started counts as one that refuses.
+    func hooks() -> [Diagnosis] {
+        var faults: [Diagnosis] = []
+        var working: [String] = []
+        for job in jobs {
+            for (name, command) in job.hooks.commands {
+                let key = "hooks.\(name)"
+                do throws(ConfigurationError) {
+                    try FileSystemFacts.refuseWhatCannotRun(command[0], key: key)
+                    working.append("\(key) of \(job.name)")
+                } catch {
+                    faults.append(Self.fault(error, of: job, stopsRun: name != "after"))
+                }
+            }
+        }
+        guard faults.isEmpty else { return faults }
+        return working.isEmpty
+            ? [] : [.ok("hooks", nil, "\(working.joined(separator: ", ")) can be started")]
+    }
+
+    private static func fault(
+        _ error: ConfigurationError, of job: JobSettings, stopsRun: Bool
+    ) -> Diagnosis {
+        let consequence =
+            stopsRun ? "a run takes that for a refusal" : "a run only warns of that"
+        let detail =
+            "job \(job.name): \(error.key ?? ""): \(error.file) \(error.problem); \(consequence)"
+        let fix = error.suggestion ?? "correct the path in \(job.file)"
+        return stopsRun
+            ? .failed("hooks", nil, detail, fix: fix, .guarded)
+            : .warning("hooks", nil, detail, fix: fix)
+    }
+}
+
 extension Settings {
     /// Whether every job can be read: a mistake in a job would otherwise be found only by a run.
     ///

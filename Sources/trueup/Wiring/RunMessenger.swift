@@ -325,7 +325,7 @@ extension FileSystemFacts {
     ///   - path: The program.
     ///   - key: The setting that names it.
     /// - Throws: 78 with what to do.
-    fileprivate static func refuseWhatCannotRun(
+    static func refuseWhatCannotRun(
         _ path: String, key: String
     ) throws(ConfigurationError) {
         if isNoFile(path) {
