@@ -43,16 +43,19 @@ package struct MappingProposal: Sendable {
         (.gracePeriodExpiresDate, ["graceperiodexpiresdate", "graceexpiresat", "graceuntil"]),
         (.autoRenewStatus, ["autorenewstatus", "autorenew", "willrenew"]),
         (.autoRenewProductID, ["autorenewproductid", "nextproductid"]),
-        (
-            .revocationDate,
-            ["revocationdate", "revokedat", "refundedat", "cancellationdate", "cancelledat"]
-        ),
+        (.revocationDate, ["revocationdate", "revokedat", "refundedat"]),
         (.inAppOwnershipType, ["inappownershiptype", "ownership"]),
         (
             .latestTransactionID,
             ["latesttransactionid", "lasttransactionid", "lasttransaction", "transactionid"]
         ),
         (.webOrderLineItemID, ["weborderlineitemid"]),
+    ]
+
+    /// Names of columns that may hold the date of a refund, or that of a renewal which the customer
+    /// turned off: a run would overwrite the second.
+    private static let namesOfCancellation = [
+        "cancellationdate", "cancelledat", "canceledat", "cancelledon", "canceledon",
     ]
 
     /// Names of columns of a table of one-time purchases; the first three are required.
@@ -252,7 +255,7 @@ package struct MappingProposal: Sendable {
     ) -> [String] {
         names.map { field, names in
             guard let column = Self.column(for: names, in: table), used.insert(column.name).inserted
-            else { return Self.absent(field.rawValue) }
+            else { return cancellation(as: field, in: table) ?? Self.absent(field.rawValue) }
             guard field.form != .time || column.type != "date" else {
                 return
                     "      # \(field.rawValue): \(column.name) holds days, and a time is needed; "
@@ -260,6 +263,18 @@ package struct MappingProposal: Sendable {
             }
             return "      \(field.rawValue): \(mapped(column, as: field.form))  # \(column.type)"
         }
+    }
+
+    /// A column that a person has to judge, as a comment.
+    private func cancellation<Field: RowColumn>(
+        as field: Field, in table: CompanyTableDescription
+    ) -> String? {
+        guard field.rawValue == SubscriptionField.revocationDate.rawValue,
+            let column = Self.column(for: Self.namesOfCancellation, in: table),
+            column.type != "date"
+        else { return nil }
+        return "      # \(field.rawValue): \(mapped(column, as: .time))  # \(column.type); only if "
+            + "it is the date of a refund, and not of a renewal that was turned off: runs correct it"
     }
 
     private static func version(
@@ -324,10 +339,12 @@ package struct MappingProposal: Sendable {
                 return "{column: \(name), form: timestamp, zone: UTC}"
             }
             if column.holdsNumbers {
-                let isShort = ["expires", "expiry", "expiration"].contains(Self.plain(column.name))
-                return isShort
-                    ? "{column: \(name), form: seconds}  # or milliseconds?"
-                    : "{column: \(name), form: milliseconds}"
+                let plain = Self.plain(column.name)
+                if ["expires", "expiry", "expiration"].contains(plain) {
+                    return "{column: \(name), form: seconds}  # or milliseconds?"
+                }
+                return "{column: \(name), form: milliseconds}"
+                    + (plain.hasSuffix("ms") ? "" : "  # or seconds?")
             }
             return "{column: \(name), form: timestamptz}"
         }

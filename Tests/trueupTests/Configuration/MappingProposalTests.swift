@@ -67,6 +67,39 @@ import trueup
         #expect(settings.company.mapping?.columns[.expiresDate] == nil)
     }
 
+    @Test(arguments: ["cancelled_at", "CancellationDate"])
+    func `leaves to a person whether a cancellation is a refund`(name: String) throws {
+        let text = try proposal(table("subs", more: [name]))
+        let settings = try SettingsText.settings(SettingsText.production + "\n" + text)
+        #expect(settings.company.mapping?.columns[.revocationDate] == nil, "\(text)")
+        let comment = "      # revocation_date: {column: \(name), form: timestamptz}  # text; only"
+        #expect(text.contains(comment), "\(text)")
+        #expect(text.contains("# never read or written: \(name)"), "\(text)")
+        let both = try proposal(table("subs", more: [name, "refunded_at"]))
+        let known = try SettingsText.settings(SettingsText.production + "\n" + both)
+        #expect(
+            known.company.mapping?.columns[.revocationDate] == .column("refunded_at", .timestamptz))
+    }
+
+    @Test(arguments: [
+        ("expires_at", "form: milliseconds}  # or seconds?"),
+        ("expires", "form: seconds}  # or milliseconds?"),
+        ("expires_ms", "form: milliseconds}  # int"),
+    ])
+    func `says of a whole number that its unit is a guess`(name: String, words: String) throws {
+        let columns = [("otid", "text"), ("status", "text"), (name, "integer")]
+        let text = try proposal(
+            CompanyTableDescription(
+                name: CompanyTableName(name: "subs"), isView: false,
+                columns: columns.map {
+                    CompanyColumn(name: $0.0, type: $0.1, isNullable: true, hasDefault: false)
+                },
+                primaryKey: ["otid"], indexes: [],
+                rights: CompanyRights(maySelect: true, updatable: [], insertable: [])))
+        #expect(text.contains("      expires_date: {column: \(name), \(words)"), "\(text)")
+        _ = try SettingsText.settings(SettingsText.production + "\n" + text)
+    }
+
     @Test func `leaves the books where they are by default`() throws {
         let url = "postgres://trueup@localhost/billing"
         let text = try #require(MappingProposal([table("subs", key: ["otid"])], url: url).text)

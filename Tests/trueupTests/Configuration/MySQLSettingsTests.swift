@@ -73,7 +73,7 @@ import trueup
         let columns = [
             ("user_id", "binary(16)"), ("original_transaction_id", "bigint(20) unsigned"),
             ("product_id", "varchar(255)"), ("expires_at", "timestamp(3)"),
-            ("cancelled_at", "datetime"), ("status", "enum('active','expired')"),
+            ("refunded_at", "datetime"), ("status", "enum('active','expired')"),
             ("auto_renew", "tinyint(1)"),
         ]
         let table = CompanyTableDescription(
@@ -94,7 +94,7 @@ import trueup
             #expect(mapping.columns[.expiresDate] == .column("expires_at", .timestamptz))
             #expect(
                 mapping.columns[.revocationDate]
-                    == .column("cancelled_at", .timestamp(LocalClock(minutesEast: 0))))
+                    == .column("refunded_at", .timestamp(LocalClock(minutesEast: 0))))
             #expect(mapping.columns[.autoRenewStatus] == .column("auto_renew", .boolean))
         #else
             #expect(text.contains("uuid-binary"))
