@@ -75,6 +75,8 @@ package struct KeptColumns: Hashable, Sendable {
     package var takesInserts = true
     /// Whether periods are compared and inserted; a table that does not have trueup's form keeps none.
     package var hasPeriods = true
+    /// Whether the table has the company's form, not trueup's.
+    package var isMapped: Bool { !hasPeriods }
     /// Columns that are compared and never written.
     package var readOnly: Set<SubscriptionField> = []
     /// Columns of one-time purchases that are compared and never written.

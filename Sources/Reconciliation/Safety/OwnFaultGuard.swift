@@ -30,7 +30,16 @@ extension GuardLimits {
                     "local times are stored as if they were UTC"))
         }
         guard !sentences.isEmpty else { return nil }
-        return sentences.joined(separator: " ")
+        let what = sentences.joined(separator: " ")
+        // A wrong mapping looks like a wrong writer, and is the likelier mistake in a first run.
+        guard !plan.isOfMappedTable else {
+            return what
+                + " max_own_fault allows \(allowed) rows. First compare `form` and `zone` of the column "
+                + "in your mapping, or the answers of your store program, with what the column holds. "
+                + "If they are right, one program of yours writes these dates wrongly: fix it. Then "
+                + "run the job again."
+        }
+        return what
             + " Probably one program of yours writes these dates "
             + "wrongly; max_own_fault allows \(allowed) rows. Fix that program first, then run the job "
             + "again."

@@ -44,6 +44,8 @@ package struct GuardBreach: Hashable, Sendable {
 package struct SurveyedPlan: Hashable, Sendable {
     package var totals: PlanTotals
     package var survey: PlanSurvey
+    /// Whether the rows are in a table of the company's own, read by a mapping or a store program.
+    package var isOfMappedTable = false
 
     package init(totals: PlanTotals, survey: PlanSurvey = PlanSurvey()) {
         self.totals = totals

@@ -43,7 +43,7 @@ struct ApplyStep {
             progress(RunProgress(stage: .plan, done: done / 2, total: total))
         }
         if let signal = context.stop.signal { throw RunEnd.signal(signal) }
-        let plan = SurveyedPlan(
+        var plan = SurveyedPlan(
             totals: try await guardedTotals(),
             survey: try await store.reducePlan(of: pass, into: (survey: PlanSurvey(), read: 0)) {
                 $0.survey.add($1, askedBecause: $2)
@@ -52,6 +52,7 @@ struct ApplyStep {
                 let done = (seal.changes + $0.read) / 2
                 progress(RunProgress(stage: .plan, done: done, total: seal.changes))
             }.survey)
+        plan.isOfMappedTable = context.job.policy.kept.isMapped
         var breaches = isGuarded ? context.job.guards.breaches(by: plan) : []
         if isGuarded, seal.changes > 0, let refusal = try await refusal(of: seal) {
             breaches.append(GuardBreach(name: .afterPlan, sentence: refusal))

@@ -98,6 +98,18 @@ import Testing
         #expect(sentence.contains("seconds are stored where milliseconds belong"))
     }
 
+    @Test func `a mapped table has its mapping named before its program`() throws {
+        let seconds = (0..<10).map { id in
+            GuardedPlan.update(id, [.expiresDate: GuardedPlan.date(id) { $0 / 1000 }])
+        }
+        var plan = GuardedPlan.plan(seconds)
+        plan.isOfMappedTable = true
+        let sentence = try #require(GuardLimits().sentence(of: .maxOwnFault, about: plan))
+        #expect(sentence.contains("First compare `form` and `zone` of the column in your mapping"))
+        #expect(!sentence.contains("Fix that program first"))
+        #expect(sentence.contains("max_own_fault allows 5 rows"))
+    }
+
     @Test func `microseconds stored for milliseconds are a unit, rounded to a second or not`() {
         for round in [Int64(1), 1_000_000] {
             let micros = (0..<10).map { id in
