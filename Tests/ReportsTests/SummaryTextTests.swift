@@ -95,6 +95,22 @@ import Testing
                 """)
     }
 
+    @Test func `of a job that only reads notifications asks for nothing next`() {
+        let calls = [CallCount(endpoint: "notification_history", result: "ok", calls: 3)]
+        let alone = Situations.run([.empty]) { $0.conclusion.calls = calls }
+        #expect(!SummaryText.render(alone, reportPath: nil).contains("NEXT"))
+        let limited = Situations.run([.empty]) {
+            $0.conclusion.calls = calls
+            $0.header.filters = ["app com.example.app"]
+        }
+        #expect(words(limited).contains("Check the filters of the command"))
+        let walked = Situations.run([.empty]) {
+            $0.conclusion.calls = calls
+            $0.control = ControlTotals(ledgerEntry: 0, apps: [])
+        }
+        #expect(words(walked).contains("Check the filters of the command"))
+    }
+
     @Test func `counts purchases whose owner is not known, by reason`() {
         let summary = Situations.run([.ok]) {
             $0.measures = RunMeasures(unowned: [
