@@ -132,20 +132,21 @@ package final class SQLiteStore: Sendable {
     ///   - mirror: The server that the books are on, where the file is a copy of them: every
     ///     transaction is committed there as well, and first.
     ///   - catalogue: The entitlements that each product grants; `nil` where each is its own.
+    ///   - setting: The setting that names the file, for the advice where there is none.
     /// - Returns: the open database; it closes with its last reference.
     /// - Throws: `.unavailable` when there is none, `.schema` when it is not trueup's, of another
     ///   version or changed, `.inconsistent` when the end of its ledger does not hold.
     package static func open(
         at path: String, access: StoreAccess, naming: EventNaming? = nil,
         company: CompanyLink? = nil, mirror: BooksMirror? = nil,
-        catalogue: ProductCatalogue? = nil
+        catalogue: ProductCatalogue? = nil, namedBy setting: String = "store.url"
     ) throws(StoreError) -> SQLiteStore {
         let file = DatabaseFile(path: path)
         guard file.exists else {
             if let missing = file.missingFolder { throw .unavailable(missing) }
             throw .unavailable(
                 "There is no database at \(path). Run `trueup init` to create it, correct "
-                    + "`store.url`, or restore a backup if there was one.")
+                    + "`\(setting)`, or restore a backup if there was one.")
         }
         let check = SchemaCheck(path: path)
         do {

@@ -33,7 +33,7 @@ struct DatabaseFile: Sendable {
                 throw StoreError.schema(
                     "The database \(path) cannot be turned to WAL mode (it stays in mode "
                         + "\(mode ?? "unknown")): readers and the job would block each other. Move "
-                        + "it to a local disk and correct `store.url`.")
+                        + "it to a local disk and correct `store` in the settings.")
             }
             try db.execute(sql: "PRAGMA synchronous = FULL")
             guard try Self.syncsEveryCommit(db) else {

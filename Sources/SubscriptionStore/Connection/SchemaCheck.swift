@@ -105,7 +105,8 @@ struct SchemaCheck {
         guard mark == Migration.applicationID || (isEmpty && mark == 0) else {
             throw StoreError.schema(
                 "\(path) is an SQLite database, but not one of trueup. It was left as it is. "
-                    + "Name another file in `store.url`.")
+                    + "Name another file in `store.url`, or in `store.books` if your rows are in a "
+                    + "table of your own.")
         }
         guard version <= newest else {
             throw StoreError.schema(

@@ -372,7 +372,7 @@ extension StoreError {
                     + "its folder. \(said)")
         case .SQLITE_NOTADB:
             self = .schema(
-                "The file is not an SQLite database. Check `store.url`. If it was one, it is damaged "
+                "The file is not an SQLite database. Check `store` in the settings. If it was one, it is damaged "
                     + "and its ledger is lost: put a backup in its place, then declare that with "
                     + "`trueup restored --reason TEXT` (\(DocumentationPage.backup)). Delete the file if "
                     + "it is only the local cache of a database on a server. \(said)")

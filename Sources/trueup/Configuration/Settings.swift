@@ -191,6 +191,12 @@ package struct Settings: Hashable, Sendable, SettingsSection {
         ])
     }
 
+    /// The setting that names the file of the job's own books.
+    package var databaseKey: String {
+        guard company.booksPath != nil else { return "store.url" }
+        return company.booksName == nil ? "store.books" : "store.copy"
+    }
+
     /// Where the job's own books are: the path of a file, or the server's URL with their name.
     package var booksURL: String {
         guard let name = company.booksName, let source = company.source else { return databasePath }

@@ -23,7 +23,8 @@ extension LocalChecks {
                 .failed(
                     "database", nil,
                     "\(path) lies on \(network), where SQLite's WAL mode does not work and data can be "
-                        + "lost", fix: "move it to a local disk and correct store.url", .config),
+                        + "lost",
+                    fix: "move it to a local disk and correct \(settings.databaseKey)", .config),
                 nil
             )
         }

@@ -9,6 +9,8 @@ import Subscriptions
 /// file is a copy to work on.
 struct Books {
     private let path: String
+    /// The setting that names the file.
+    private let setting: String
     private let server: PostgresBooks?
     private let catalogue: ProductCatalogue?
 
@@ -21,6 +23,7 @@ struct Books {
         holder: String = RunningUser.lockHolder(doing: "reading trueup's database")
     ) throws(StoreError) {
         path = settings.databasePath
+        setting = settings.databaseKey
         catalogue = settings.catalogue?.products
         guard let name = settings.company.booksName,
             case .postgresql(let address) = settings.company.source
@@ -57,7 +60,8 @@ struct Books {
     /// - Throws: `StoreError`.
     func openToRead(at now: Timestamp) throws -> SQLiteStore {
         if let copy, try !copy.isCurrent() { try bring(copy, upToDateAt: now) }
-        return try SQLiteStore.open(at: path, access: .readOnly, catalogue: catalogue)
+        return try SQLiteStore.open(
+            at: path, access: .readOnly, catalogue: catalogue, namedBy: setting)
     }
 
     /// Opens the books to write; the caller has brought them up to date.
@@ -73,7 +77,7 @@ struct Books {
         try server?.claim()
         return try SQLiteStore.open(
             at: path, access: .readWrite, naming: naming, company: company,
-            mirror: server.map { BooksMirror($0) }, catalogue: catalogue)
+            mirror: server.map { BooksMirror($0) }, catalogue: catalogue, namedBy: setting)
     }
 
     /// Brings books of an earlier version up to this one, and a copy to the state of its server.

@@ -40,6 +40,27 @@ import trueup
         #expect(!FileManager.default.fileExists(atPath: folder))
     }
 
+    @Test(arguments: [true, false])
+    func `the database is named by the setting that says where it is`(isBeside: Bool) async throws {
+        let own = """
+
+              books: sqlite:books.sqlite
+              subscriptions:
+                table: subs
+                columns: {original_transaction_id: otid, bundle_id: {constant: com.example.app}, \
+            environment: {constant: sandbox}, status: state}
+            """
+        _ = try workplace.folder.write(
+            SettingsText.loopback + "\nstore:\n  url: sqlite:shop.sqlite" + (isBeside ? own : "")
+                + "\n", to: "trueup.yaml", mode: 0o644)
+        let outcome = await workplace.run("status")
+        #expect(outcome.status == .unavailable, "\(outcome.diagnostics)")
+        let said = outcome.diagnostics
+        #expect(said.contains("There is no database at"), "\(said)")
+        #expect(said.contains("correct `store.books`") == isBeside, "\(said)")
+        #expect(said.contains("correct `store.url`") != isBeside, "\(said)")
+    }
+
     @Test func `a required key without a value is not to be left out`() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try SettingsText.settings(
