@@ -230,7 +230,7 @@ package struct SpaceForecast: Sendable {
 
 /// The free space of the disks that a run writes to, against what the jobs are expected to need.
 extension LocalChecks {
-    private struct Disk {
+    struct Disk {
         let device: UInt64
         let place: String
         let free: UInt64
@@ -241,6 +241,32 @@ extension LocalChecks {
         func bytes(of forecast: SpaceForecast) -> UInt64 {
             UInt64(clamping: database ? forecast.databaseBytes : 0)
                 + UInt64(clamping: reports ? forecast.reportBytes : 0)
+        }
+
+        /// The bytes for what is on it, in words.
+        func parts(of forecast: SpaceForecast) -> String {
+            let (rows, report) = (forecast.databaseBytes, forecast.reportBytes)
+            return [
+                database ? "\(LocalChecks.mebibytes(rows)) for the database" : nil,
+                reports ? "\(LocalChecks.mebibytes(report)) for its report" : nil,
+            ].compactMap(\.self).joined(separator: " and ")
+        }
+    }
+
+    /// A warning where a run would fill a disk; it names the job that needs most there.
+    static func shortage(
+        of forecasts: [(job: String, space: SpaceForecast)], on disks: [Disk]
+    ) -> Diagnosis? {
+        let needs = forecasts.flatMap { forecast in
+            disks.map { (forecast: forecast, disk: $0, bytes: $0.bytes(of: forecast.space)) }
+        }
+        let most = needs.filter { $0.bytes >= $0.disk.free }.max { $0.bytes < $1.bytes }
+        return most.map { need in
+            .warning(
+                "disk", nil,
+                "\(need.disk.free >> 20) MiB free at \(need.disk.place), and a run of "
+                    + "\(need.forecast.job) is expected to need "
+                    + need.disk.parts(of: need.forecast.space), fix: "make room before that run")
         }
     }
 
@@ -261,15 +287,7 @@ extension LocalChecks {
                 }
             }
         }
-        let needs = forecasts.flatMap { forecast in
-            disks.map { (forecast.job, $0, $0.bytes(of: forecast.space)) }
-        }
-        if let (job, disk, bytes) = needs.first(where: { $0.2 >= $0.1.free }) {
-            return .warning(
-                "disk", nil,
-                "\(disk.free >> 20) MiB free at \(disk.place), and a run of \(job) is expected to "
-                    + "need \(bytes >> 20) MiB", fix: "make room before that run")
-        }
+        if let shortage = Self.shortage(of: forecasts, on: disks) { return shortage }
         // A pass keeps its findings and evidence next to the rows until it is concluded.
         let attributes = try? FileManager.default.attributesOfItem(atPath: settings.databasePath)
         let database = (attributes?[.size] as? UInt64) ?? 0
@@ -287,7 +305,8 @@ extension LocalChecks {
 
     /// Such as `0.4 MiB` or `1240 MiB`.
     private static func mebibytes(_ bytes: Int64) -> String {
-        let tenths = (bytes * 10 + (1 << 20) - 1) >> 20
+        // A forecast is at most 1e18, which times ten is too much.
+        let tenths = (min(bytes, .max >> 4) * 10 + (1 << 20) - 1) >> 20
         return tenths < 100 ? "\(tenths / 10).\(tenths % 10) MiB" : "\(tenths / 10) MiB"
     }
 

@@ -1,5 +1,6 @@
 import Testing
-import trueup
+
+@testable import trueup
 
 @Suite struct `The room for a run` {
     private func forecast(_ change: (inout SpaceForecast) -> Void) -> SpaceForecast {
@@ -39,6 +40,41 @@ import trueup
         let first = forecast { $0.known = 300 }
         #expect(unknown.databaseBytes == first.databaseBytes)
         #expect(unknown.reportBytes == first.reportBytes)
+    }
+
+    private func warning(
+        _ jobs: KeyValuePairs<String, Int>, _ disks: LocalChecks.Disk...
+    ) -> String? {
+        let forecasts = jobs.map { job, rows in
+            (job: job, space: forecast { $0.firstFills = rows })
+        }
+        return LocalChecks.shortage(of: forecasts, on: disks)?.detail
+    }
+
+    private func disk(
+        free: UInt64, database: Bool = true, reports: Bool = true
+    ) -> LocalChecks.Disk {
+        LocalChecks.Disk(
+            device: 1, place: "/srv", free: free, database: database, reports: reports)
+    }
+
+    @Test func `is warned of for the job that needs most, with its parts`() {
+        let small = disk(free: 4 << 20)
+        #expect(
+            warning(["audit": 1_000, "backfill": 10_000, "nightly": 2_000], small)
+                == "4 MiB free at /srv, and a run of backfill is expected to need 59 MiB for the "
+                + "database and 12 MiB for its report")
+        #expect(warning(["audit": 100], small) == nil)
+        #expect(warning(["audit": .max], disk(free: 4 << 20)) != nil)
+    }
+
+    @Test func `is compared with the free space of each disk for what is there`() {
+        let database = disk(free: 70 << 20, reports: false)
+        let reports = disk(free: 4 << 20, database: false)
+        #expect(
+            warning(["audit": 1_000, "backfill": 10_000], database, reports)
+                == "4 MiB free at /srv, and a run of backfill is expected to need 12 MiB for its "
+                + "report")
     }
 
     @Test func `bears any numbers`() {
