@@ -1,5 +1,5 @@
 import Crypto
-import Subscriptions
+package import Subscriptions
 
 extension AuditResult {
     /// Checks the chains in the database: the ledger, which is compared with the reports, and the
@@ -79,7 +79,7 @@ extension AuditResult {
     /// - Throws: What reading the database throws.
     private static func follow(
         _ rows: DatabaseReading.Rows, of noun: String,
-        _ read: @escaping ([String: StoredColumn]) throws(UnreadableFile) -> StoredLink,
+        _ read: @escaping ([String: FieldValue?]) throws(UnreadableFile) -> StoredLink,
         take: (_ number: Int64, _ link: StoredLink?, _ problems: [String]) -> Void
     ) throws -> (count: Int, last: Int64) {
         var count = 0
@@ -173,7 +173,7 @@ extension StoredLink {
     ]
 
     /// - Throws: When a column is missing or has no meaning.
-    init(entry row: [String: StoredColumn]) throws(UnreadableFile) {
+    init(entry row: [String: FieldValue?]) throws(UnreadableFile) {
         number = try row.integer("entry")
         previous = try row.text("previous_hash")
         hash = try row.text("hash")
@@ -205,7 +205,7 @@ extension StoredLink {
             case .null: continue
             case .integer(let number): members[name] = .integer(number)
             case .text(let text): members[name] = .string(text)
-            case .other: throw UnreadableFile("its column \(name) has no meaning")
+            case .time, nil: throw UnreadableFile("its column \(name) has no meaning")
             }
         }
         self.members = members
@@ -265,7 +265,7 @@ extension StoredLink {
 /// Decisions about findings.
 extension StoredLink {
     /// - Throws: When a column is missing or has no meaning.
-    init(decision row: [String: StoredColumn]) throws(UnreadableFile) {
+    init(decision row: [String: FieldValue?]) throws(UnreadableFile) {
         number = try row.integer("decision")
         previous = try row.text("previous_hash")
         hash = try row.text("hash")
@@ -281,21 +281,13 @@ extension StoredLink {
     }
 }
 
-/// One stored value of a table in the database.
-package enum StoredColumn: Hashable, Sendable {
-    case null
-    case integer(Int64)
-    case text(String)
-    /// A number with a fraction, or bytes; neither occurs in these tables.
-    case other
-}
-
 /// Returns the stored rows of the chains in the database, in the order of their numbers.
 ///
 /// The caller opens the database and reads the raw values. Their meaning, and whether the chains
-/// are intact, is decided here without the code that wrote them.
+/// are intact, is decided here without the code that wrote them. A value is `nil` that is a number
+/// with a fraction, or bytes; neither occurs in these tables.
 package struct DatabaseReading {
-    package typealias Rows = (_ body: ([String: StoredColumn]) throws -> Void) throws -> Void
+    package typealias Rows = (_ body: ([String: FieldValue?]) throws -> Void) throws -> Void
 
     package let ledger: Rows
     /// The decisions about findings.
@@ -314,7 +306,7 @@ package struct DatabaseReading {
 }
 
 /// One stored row, with typed access to its columns.
-extension [String: StoredColumn] {
+extension [String: FieldValue?] {
     fileprivate func text(_ column: String) throws(UnreadableFile) -> String {
         guard case .text(let text) = self[column] else {
             throw UnreadableFile("its column \(column) is not a text")
@@ -337,5 +329,5 @@ extension [String: StoredColumn] {
         .time(Timestamp(unixMilliseconds: try integer(column)))
     }
 
-    fileprivate func isNull(_ column: String) -> Bool { self[column] == .null }
+    fileprivate func isNull(_ column: String) -> Bool { self[column] == .some(.null) }
 }
