@@ -1,5 +1,3 @@
-import AppStoreServerAPI
-
 /// The result of auditing one run's folder.
 package struct RunAudit: Hashable, Sendable {
     /// The folder's path below the report folder, or its name where it is audited alone.
@@ -9,6 +7,15 @@ package struct RunAudit: Hashable, Sendable {
     package var manifestDigest: String?
     /// The newest hash of the ledger, as the manifest states it.
     package var ledgerHead: String?
+    package var counts = AuditCounts()
+    /// Corrections that revert an earlier one: compared with that one, not with Apple.
+    package var undone = 0
+    /// Remarks that are not a sign of tampering, such as what could not be checked.
+    package var notes: [String] = []
+}
+
+/// The counts and problems of one run, or of a whole audit.
+package struct AuditCounts: Hashable, Sendable {
     package var findings = 0
     package var corrections = 0
     /// Corrections whose evidence was verified again and states the written values.
@@ -17,30 +24,28 @@ package struct RunAudit: Hashable, Sendable {
     package var onErased = 0
     /// Erased payloads.
     package var tombstones = 0
-    /// Corrections that revert an earlier one: compared with that one, not with Apple.
-    package var undone = 0
-    /// The roots of the verified evidence.
-    package var roots: Set<EvidenceRoot> = []
+    /// The roots of the verified evidence: SHA-256 of their DER form in lowercase hexadecimal.
+    package var roots: Set<String> = []
     package var problems = ProblemList()
-    /// Remarks that are not a sign of tampering, such as what could not be checked.
-    package var notes: [String] = []
 
-    /// Whether nothing is wrong but that all evidence leads to a root which only the report names:
+    package var isIntact: Bool { problems.isEmpty }
+
+    /// Whether nothing is wrong but that all evidence leads to a root which only the reports name:
     /// a rehearsal's, as long as neither settings nor an option name that root.
+    ///
+    /// Next to evidence under a trusted root, such a root is a sign of tampering.
     package var isUnproven: Bool {
-        !problems.isEmpty && problems.unknownRoots == problems.count && roots.isEmpty
+        !isIntact && problems.unknownRoots == problems.count && roots.isEmpty
     }
-}
 
-/// The root certificate of some evidence.
-package struct EvidenceRoot: Hashable, Comparable, Sendable {
-    /// SHA-256 of its DER form in lowercase hexadecimal.
-    package var fingerprint: String
-
-    package var isApple: Bool { fingerprint == AppleCertificates.rootG3Fingerprint }
-
-    package static func < (left: EvidenceRoot, right: EvidenceRoot) -> Bool {
-        left.fingerprint < right.fingerprint
+    mutating func add(_ other: AuditCounts) {
+        findings += other.findings
+        corrections += other.corrections
+        reverifiedCorrections += other.reverifiedCorrections
+        onErased += other.onErased
+        tombstones += other.tombstones
+        roots.formUnion(other.roots)
+        problems.append(other.problems)
     }
 }
 
@@ -51,12 +56,8 @@ package struct AuditResult: Hashable, Sendable {
     /// Whether a whole report folder was audited, with the chain from run to run.
     package var isWholeFolder: Bool
     package var runs = 0
-    package var findings = 0
-    package var corrections = 0
-    package var reverifiedCorrections = 0
-    package var onErased = 0
-    package var tombstones = 0
-    package var roots: Set<EvidenceRoot> = []
+    /// The counts and problems of the runs, with the problems below.
+    package var counts = AuditCounts()
     /// Problems of the chain from run to run, of the index and of the link to the newest run.
     package var problems = ProblemList()
     package var notes: [String] = []
@@ -67,33 +68,12 @@ package struct AuditResult: Hashable, Sendable {
     package var ledgerEntries: Int?
     /// How many decisions of the database were checked; `nil` when that was not requested.
     package var decisions: Int?
-    /// The number of problems of the runs and of the chain together.
-    package var problemCount = 0
     /// The newest run of the chain.
     package var newest: RunAudit?
 
-    package var isIntact: Bool { problemCount == 0 }
-
-    /// How many of the problems are about a root that only the reports vouch for.
-    package private(set) var unknownRootCount = 0
-
-    /// Whether nothing is wrong but that all evidence leads to a root which only the reports name.
-    ///
-    /// Next to evidence under a trusted root, such a root is a sign of tampering.
-    package var isUnproven: Bool {
-        !isIntact && unknownRootCount == problemCount && roots.isEmpty
-    }
-
     mutating func take(_ run: RunAudit) {
         runs += 1
-        findings += run.findings
-        corrections += run.corrections
-        reverifiedCorrections += run.reverifiedCorrections
-        onErased += run.onErased
-        tombstones += run.tombstones
-        roots.formUnion(run.roots)
-        problemCount += run.problems.count
-        unknownRootCount += run.problems.unknownRoots
+        counts.add(run.counts)
     }
 }
 

@@ -121,9 +121,10 @@ extension AuditResult {
         _ file: String?, of run: String? = nil, line: Int? = nil, entry: Int64? = nil,
         _ text: String
     ) {
-        problems.append(
-            AuditProblem(run: run, file: file, line: line, ledgerEntry: entry, text: text))
-        problemCount += 1
+        let problem = AuditProblem(
+            run: run, file: file, line: line, ledgerEntry: entry, text: text)
+        problems.append(problem)
+        counts.problems.append(problem)
     }
 
     /// Every anchor must be the manifest or the ledger head of an existing run, or what the oldest

@@ -37,11 +37,15 @@ import Testing
         try folder.write("", to: "evidence.jsonl")
         let path = folder.url.path
         let problems = ProblemsOfTest()
-        let check = CompareCheck(
+        let run = RunFolder(
+            path: path, name: "run",
             manifest: try ManifestRecord(ofFileAt: path + "/manifest.json"),
-            trust: try AuditTrust(certificateFiles: [])
-        ) { file, _, text in problems.list.append("\(file): \(text)") }
-        #expect(await check.check(folder: path) == 1)
+            trust: try AuditTrust(certificateFiles: []), apps: KnownApps(startingWith: nil),
+            progress: AuditProgress())
+        let check = CompareCheck(run: run) { file, _, text in
+            problems.list.append("\(file): \(text)")
+        }
+        #expect(await check.check() == 1)
         return problems.list
     }
 

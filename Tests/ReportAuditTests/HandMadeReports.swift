@@ -192,7 +192,7 @@ final class HandMadeReports {
         let result = try await ReportAudit(trust: trust, anchors: []).audit(
             run.map { directory + "/" + $0 } ?? directory
         ) { run in
-            problems += run.problems.problems.map(\.description)
+            problems += run.counts.problems.problems.map(\.description)
             notes += run.notes
         }
         return (

@@ -23,8 +23,8 @@ import Testing
         let (result, problems, _) = try await reports.audit()
         #expect(problems == [])
         #expect(result.runs == 3)
-        #expect(result.reverifiedCorrections == 2)
-        #expect(result.roots.map(\.fingerprint) == [reports.chain.rootFingerprint])
+        #expect(result.counts.reverifiedCorrections == 2)
+        #expect(result.counts.roots == [reports.chain.rootFingerprint])
     }
 
     @Test func `holds a period against its payload`() async throws {
@@ -93,7 +93,7 @@ import Testing
         let (result, problems, _) = try await reports.audit()
         #expect(problems.isEmpty == isRight)
         #expect(problems.contains { $0.contains("does not go back") } == !isRight)
-        #expect(result.reverifiedCorrections == 1)
+        #expect(result.counts.reverifiedCorrections == 1)
     }
 
     /// What the hand-made payloads give: paid until 1 December, no charge failed.
@@ -125,7 +125,7 @@ import Testing
         try reports.addNight([Self.status])
         let (result, problems, _) = try await reports.audit()
         #expect(problems == [])
-        #expect(result.reverifiedCorrections == 2)
+        #expect(result.counts.reverifiedCorrections == 2)
     }
 
     @Test(arguments: [
@@ -205,7 +205,7 @@ import Testing
         try reports.folder.write(lines, to: "reports/\(reports.runs[0])/discrepancies.jsonl")
         let (result, problems, _) = try await reports.audit()
         #expect(problems.count == ProblemList.kept)
-        #expect(result.problemCount > 500)
+        #expect(result.counts.problems.count > 500)
     }
 
     @Test(arguments: ["abc", String(repeating: "G", count: 64)])

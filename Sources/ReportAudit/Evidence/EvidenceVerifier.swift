@@ -84,15 +84,16 @@ final class EvidenceVerifier {
     private var headers: [(opening: [UInt8], root: String)] = []
 
     /// The trusted roots of the verified payloads.
-    private(set) var roots: Set<EvidenceRoot> = []
+    private(set) var roots: Set<String> = []
     /// Roots of verified payloads that only the manifest names.
     private(set) var rehearsalRoots: Set<String> = []
 
     private static let keptHeaders = 32
 
-    init(trust: AuditTrust, manifest: ManifestRecord) {
+    init(of run: RunFolder) {
+        let trust = run.trust
         self.trust = trust
-        self.manifest = manifest
+        manifest = run.manifest
         let unknown = manifest.roots.filter { !trust.names($0.fingerprint) }
         let roots = try? TrustedRoots(
             fingerprints: unknown.map(\.fingerprint),
@@ -132,7 +133,7 @@ final class EvidenceVerifier {
             if isRehearsal == true {
                 rehearsalRoots.insert(root)
             } else {
-                roots.insert(EvidenceRoot(fingerprint: root))
+                roots.insert(root)
             }
         }
         return statement
@@ -186,19 +187,15 @@ final class EvidenceFile {
     /// More than the lines that are read ahead name.
     private static let keptStatements = 1 << 15
 
+    let run: RunFolder
     let lines: EvidenceLines
-    private let verifier: EvidenceVerifier
-    /// Is told of each line whose evidence is looked up ahead.
-    fileprivate let progress: AuditProgress
+    let verifier: EvidenceVerifier
     private var statements: [String: EvidenceStatement] = [:]
 
-    init(
-        folder: String, guide: DigestGuide?, verifier: EvidenceVerifier,
-        progress: AuditProgress = AuditProgress()
-    ) throws(UnreadableFile) {
-        lines = try EvidenceLines(folder: folder, guide: guide)
-        self.verifier = verifier
-        self.progress = progress
+    init(of run: RunFolder, guide: DigestGuide?) throws(UnreadableFile) {
+        self.run = run
+        lines = try EvidenceLines(folder: run.path, guide: guide)
+        verifier = EvidenceVerifier(of: run)
     }
 
     /// Checks that each line is a payload with its digest, or a tombstone, in order; reports
@@ -284,14 +281,15 @@ final class EvidenceAhead {
     private static let linesAtOnce = 1 << 13
 
     private let evidence: EvidenceFile
-    private let apps: KnownApps
     /// The list, read a second time; `nil` where it cannot be read on, which its check reports.
     private var list: LineFile?
 
-    init(of path: String, evidence: EvidenceFile, apps: KnownApps) {
+    /// - Parameters:
+    ///   - list: The file of the list.
+    ///   - evidence: The evidence of the same run.
+    init(of list: String, evidence: EvidenceFile) {
         self.evidence = evidence
-        self.apps = apps
-        list = try? LineFile(path)
+        self.list = try? LineFile(evidence.run.file(list))
     }
 
     /// Loads the evidence of a line and of those that follow it, unless it is loaded, and tells that
@@ -299,7 +297,7 @@ final class EvidenceAhead {
     ///
     /// - Parameter line: The number of the line, from 1; none before the one of the last call.
     func reach(line: Int) async {
-        evidence.progress.reachLine()
+        evidence.run.progress.reachLine()
         guard let list, line > list.lineNumber else { return }
         var payloads: [(String, ManifestRecord.App)] = []
         for _ in 0..<Self.linesAtOnce {
@@ -310,7 +308,7 @@ final class EvidenceAhead {
             // An item of a plan has a comma behind it.
             let isListed = text.last == UInt8(ascii: ",")
             guard let record = JSONRecord(isListed ? Array(text.dropLast()) : text),
-                let app = apps.app(of: record)
+                let app = evidence.run.apps.app(of: record)
             else { continue }
             for name in ["evidence", "evidence_renewal"] {
                 guard let digest = record.text(name), digest.isDigest else { continue }

@@ -5,9 +5,6 @@ import Subscriptions
 ///
 /// This finds an edited value or an exchanged payload even when every digest was recomputed.
 struct StatementCheck {
-    /// The run whose report is checked.
-    let runID: String
-    let apps: KnownApps
     let evidence: EvidenceFile
 
     struct Outcome {
@@ -18,17 +15,12 @@ struct StatementCheck {
         var values: StatedValues?
     }
 
-    /// Loads the evidence of a list of corrections before they are checked.
-    func ahead(of path: String) -> EvidenceAhead {
-        EvidenceAhead(of: path, evidence: evidence, apps: apps)
-    }
-
     /// Checks a correction, written or planned.
     ///
     /// Where it reverts another one, the evidence is that entry's, so only its identity is compared
     /// and not the values.
     func check(_ entry: JSONRecord) async -> Outcome {
-        guard let app = apps.app(of: entry) else {
+        guard let app = evidence.run.apps.app(of: entry) else {
             return Outcome(problems: [KnownApps.problem])
         }
         do throws(UnreadableFile) {
@@ -53,7 +45,7 @@ struct StatementCheck {
     /// Reverting needs no evidence.
     private func problemsOfErased(_ entry: JSONRecord) -> [String] {
         guard !entry.states("undo_of"), entry.states("written_at"),
-            entry.text("run_id")?.isSame(as: runID) == true
+            entry.text("run_id")?.isSame(as: evidence.run.manifest.runID) == true
         else { return [] }
         return ["it was written after its evidence had been erased"]
     }
@@ -209,12 +201,12 @@ struct FindingEvidenceCheck {
         "purchase_missing", "purchase_refund_missed", "transaction_missing",
     ]
 
-    let manifest: ManifestRecord
-    let apps: KnownApps
     let evidence: EvidenceFile
     /// The newest finding so far that doubts Apple's status of a row; findings of one row are
     /// adjacent, `contradiction` before `missing_locally`.
     private(set) var doubted: [String?] = []
+
+    private var manifest: ManifestRecord { evidence.run.manifest }
 
     /// The problems of the next finding.
     mutating func problems(of finding: JSONRecord) async -> [String] {
@@ -268,9 +260,9 @@ struct FindingEvidenceCheck {
                 return ["the evidence \(digest) is not in \(EvidenceFile.name)"]
             }
             let isAboutOthers = Self.aboutOthers.contains(kind)
-            guard let app = isAboutOthers ? asked(about: finding) : apps.app(of: finding) else {
-                return [KnownApps.problem]
-            }
+            let app =
+                isAboutOthers ? asked(about: finding) : evidence.run.apps.app(of: finding)
+            guard let app else { return [KnownApps.problem] }
             let statement = try await evidence.statement(of: digest, for: app)
             if case .erased = statement { return [] }
             if isAboutOthers { return problems(of: finding, kind: kind, about: statement) }

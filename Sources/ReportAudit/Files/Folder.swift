@@ -55,6 +55,26 @@ enum Folder {
     }
 }
 
+/// The folder of a run whose manifest could be read, and what all checks of it use.
+struct RunFolder {
+    let path: String
+    /// The folder's name in messages.
+    let name: String
+    let manifest: ManifestRecord
+    /// The trusted roots.
+    let trust: AuditTrust
+    /// The apps of this run and of those that it follows.
+    let apps: KnownApps
+    /// Is told of each line.
+    let progress: AuditProgress
+
+    /// Collects the problems of a part of the checks.
+    func problems() -> RunProblems { RunProblems(folder: name, manifest: manifest) }
+
+    /// The path of one of its files.
+    func file(_ name: String) -> String { path + "/" + name }
+}
+
 /// The digest and size of a file.
 struct FileSeal: Hashable {
     private static let chunkBytes = 1 << 20

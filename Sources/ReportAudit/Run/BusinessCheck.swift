@@ -13,7 +13,7 @@ struct BusinessCheck {
     private static let csvName = "business.csv"
     private static let readings = ["whole", "partly", "not"]
 
-    let folder: String
+    let run: RunFolder
     let problems: RunProblems
 
     /// Days of one series that came before: what was counted, `nil` where the day was not read
@@ -23,8 +23,8 @@ struct BusinessCheck {
     /// - Parameter counts: Gets the sums of each day by app and event.
     /// - Throws: What reading the file throws.
     func check(counts: inout RunCounts) throws(UnreadableFile) {
-        let lines = try LineFile(folder + "/" + Self.name)
-        let csv = SideFile<CSVRecords>(Self.csvName, in: folder, problems: problems)
+        let lines = try LineFile(run.file(Self.name))
+        let csv = SideFile<CSVRecords>(Self.csvName, in: run, problems: problems)
         var known: [[String]: Days] = [:]
         while let line = try lines.next() {
             guard let record = JSONRecord(line), record.isCanonical else {

@@ -17,9 +17,10 @@ struct CompareCheck {
     private static let ofSums = "sales_"
     private static let withoutRows = "sales_population"
 
-    let manifest: ManifestRecord
-    let trust: AuditTrust
+    let run: RunFolder
     let report: (_ file: String, _ line: Int?, _ text: String) -> Void
+
+    private var manifest: ManifestRecord { run.manifest }
 
     private struct Counts {
         var differences: Int64 = 0
@@ -32,16 +33,19 @@ struct CompareCheck {
     }
 
     /// - Returns: How many differences the list has.
-    func check(folder: String) async -> Int {
+    func check() async -> Int {
         var counts = Counts()
         do throws(UnreadableFile) {
-            let evidence = try evidence(folder)
-            counts = try await count(folder + "/" + Self.lineFile, evidence)
+            let checked = try EvidenceFile.check(folder: run.path, endOfRun: nil) {
+                report(EvidenceFile.name, $0, $1)
+            }
+            let evidence = try EvidenceFile(of: run, guide: checked.guide)
+            counts = try await count(run.file(Self.lineFile), evidence)
         } catch {
             report(Self.lineFile, nil, error.reason)
         }
         do throws(UnreadableFile) {
-            let rows = try rows(folder + "/" + Self.csvFile)
+            let rows = try rows(run.file(Self.csvFile))
             if rows != counts.differences {
                 report(
                     Self.csvFile, nil,
@@ -51,7 +55,7 @@ struct CompareCheck {
             report(Self.csvFile, nil, error.reason)
         }
         do throws(UnreadableFile) {
-            if let summary = try SummaryCheck.summary(in: folder) {
+            if let summary = try SummaryCheck.summary(in: run.path) {
                 check(summary, counts)
             } else {
                 report(Self.summaryFile, nil, "it is not a JSON object")
@@ -60,15 +64,6 @@ struct CompareCheck {
             // `FileCheck` reports that it is missing.
         }
         return Int(counts.differences)
-    }
-
-    private func evidence(_ folder: String) throws(UnreadableFile) -> EvidenceFile {
-        let checked = try EvidenceFile.check(folder: folder, endOfRun: nil) {
-            report(EvidenceFile.name, $0, $1)
-        }
-        return try EvidenceFile(
-            folder: folder, guide: checked.guide,
-            verifier: EvidenceVerifier(trust: trust, manifest: manifest))
     }
 
     /// Checks that Apple signed the payload that a difference names, about its subscription.

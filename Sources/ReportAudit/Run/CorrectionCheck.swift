@@ -4,33 +4,29 @@ import JSONWebSignature
 struct CorrectionCheck {
     static let name = "corrections.jsonl"
 
-    let folder: String
-    /// Whether the run was not to write: then its CSV continues what it would change.
-    let isCheck: Bool
-    let statements: StatementCheck
-    /// Whether the manifest names `derivations.jsonl`.
-    let hasDerivations: Bool
+    let evidence: EvidenceFile
     let problems: RunProblems
+
+    private var run: RunFolder { evidence.run }
 
     func check(
         trail: inout LedgerTrail, audit: inout RunAudit, changed: inout CorrectedTotals
     ) async throws(UnreadableFile) {
-        let lines = try LineFile(folder + "/" + Self.name)
-        let derivations = DerivationCheck(
-            folder: folder, isListed: hasDerivations, problems: problems)
-        let csv = try? CorrectionCSVCheck(folder: folder, problems: problems)
+        let lines = try LineFile(run.file(Self.name))
+        let derivations = DerivationCheck(run, problems: problems)
+        let csv = try? CorrectionCSVCheck(run, problems: problems)
         let undo = SideFile(
             Self.undoName,
-            try? SealedList(folder + "/" + Self.undoName) {
+            try? SealedList(run.file(Self.undoName)) {
                 problems.add(Self.undoName, line: $0, $1)
             }, problems: problems)
         if undo.reader?.head.map({ !problems.isOfRun($0) }) ?? false {
             problems.add(Self.undoName, line: 1, "it is the inverse of another run")
         }
-        let ahead = statements.ahead(of: folder + "/" + Self.name)
+        let ahead = EvidenceAhead(of: Self.name, evidence: evidence)
         while let line = try lines.next() {
             await ahead.reach(line: lines.lineNumber)
-            audit.corrections += 1
+            audit.counts.corrections += 1
             guard let entry = JSONRecord(line), let number = entry.integer("ledger_entry") else {
                 problems.add(Self.name, line: lines.lineNumber, "it is not a ledger entry")
                 continue
@@ -38,7 +34,7 @@ struct CorrectionCheck {
             // Those of a killed run are here as well.
             if problems.isOfRun(entry) { changed.take(entry) }
             let before = problems.count
-            let erasedBefore = audit.onErased
+            let erasedBefore = audit.counts.onErased
             let report = { (text: String) in
                 problems.add(Self.name, line: lines.lineNumber, entry: number, text)
             }
@@ -51,12 +47,15 @@ struct CorrectionCheck {
             {
                 undo.report(problem, entry: number)
             }
-            if problems.count == before, audit.onErased == erasedBefore, !entry.states("undo_of") {
-                audit.reverifiedCorrections += 1
+            if problems.count == before, audit.counts.onErased == erasedBefore,
+                !entry.states("undo_of")
+            {
+                audit.counts.reverifiedCorrections += 1
             }
         }
         csv?.checkTotal(of: Self.name)
-        if isCheck { try checkPlanned(csv) }
+        // A run that was not to write continues with what it would change.
+        if run.manifest.record.text("mode") == "check" { try checkPlanned(csv) }
         csv?.checkEnd(after: Self.name)
         undo.checkEnd("it reverts more than \(Self.name) lists")
         derivations.checkEnd()
@@ -68,7 +67,7 @@ struct CorrectionCheck {
     private func checkPlanned(_ csv: CorrectionCSVCheck?) throws(UnreadableFile) {
         guard let csv, try csv.goesOn() else { return }
         // What is wrong with the list itself is found where it is checked.
-        let plan = try SealedList(folder + "/" + PlanCheck.name) { _, _ in }
+        let plan = try SealedList(run.file(PlanCheck.name)) { _, _ in }
         while let item = try plan.next() {
             csv.check(item, line: plan.lineNumber, of: PlanCheck.name, derivation: nil)
             guard csv.isReadable else { return }
@@ -92,9 +91,9 @@ struct CorrectionCheck {
         of entry: JSONRecord, _ number: Int64, _ trail: LedgerTrail, _ audit: inout RunAudit,
         _ report: (String) -> Void
     ) async -> StatementCheck.Outcome {
-        let outcome = await statements.check(entry)
+        let outcome = await StatementCheck(evidence: evidence).check(entry)
         for problem in outcome.problems { report(problem) }
-        if outcome.restsOnErased { audit.onErased += 1 }
+        if outcome.restsOnErased { audit.counts.onErased += 1 }
         guard entry.states("undo_of") else { return outcome }
         audit.undone += 1
         guard let undone = entry.integer("undo_of"), undone < number else {
@@ -174,11 +173,11 @@ final class CorrectionCSVCheck {
     private static let total = "fills_and_new_periods"
 
     /// - Parameters:
-    ///   - folder: The run's folder.
+    ///   - run: The run.
     ///   - problems: Takes what is wrong.
     /// - Throws: When the file cannot be read.
-    init(folder: String, problems: RunProblems) throws(UnreadableFile) {
-        let records = try CSVRecords(folder + "/" + Self.name)
+    init(_ run: RunFolder, problems: RunProblems) throws(UnreadableFile) {
+        let records = try CSVRecords(run.file(Self.name))
         file = SideFile(Self.name, records, problems: problems)
         columns = records.columns
         entry = columns.firstIndex(of: "ledger_entry")

@@ -119,55 +119,37 @@ struct ListedContents: Sendable {
     private(set) var plan = ProblemList()
     private(set) var counts = RunCounts()
     /// The roots of the verified evidence, as `EvidenceVerifier` has them.
-    private(set) var roots: Set<EvidenceRoot> = []
+    private(set) var roots: Set<String> = []
     private(set) var rehearsalRoots: Set<String> = []
 
     /// Checks findings and plan.
     ///
     /// - Parameters:
-    ///   - path: The run's folder.
-    ///   - folder: Its name in messages.
-    ///   - manifest: The run's manifest.
-    ///   - trust: The trusted roots.
-    ///   - apps: The apps of this run and of those that it follows.
+    ///   - run: The run.
     ///   - guide: Where payloads are in the file of evidence.
-    ///   - progress: Is told of each line.
     /// - Returns: The counts and problems.
     @concurrent
-    static func audit(
-        path: String, folder: String, manifest: ManifestRecord, trust: AuditTrust,
-        apps: KnownApps, guide: DigestGuide?, progress: AuditProgress
-    ) async -> ListedContents {
+    static func audit(_ run: RunFolder, guide: DigestGuide?) async -> ListedContents {
         var result = ListedContents()
-        let findings = RunProblems(folder: folder, manifest: manifest)
-        let plan = RunProblems(folder: folder, manifest: manifest)
-        let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
+        let findings = run.problems()
+        let plan = run.problems()
         do throws(UnreadableFile) {
-            let evidence = try EvidenceFile(
-                folder: path, guide: guide, verifier: verifier, progress: progress)
+            let evidence = try EvidenceFile(of: run, guide: guide)
             await findings.reading(FindingCheck.name) { () async throws(UnreadableFile) in
-                try await FindingCheck(
-                    folder: path, manifest: manifest,
-                    evidence: FindingEvidenceCheck(
-                        manifest: manifest, apps: apps, evidence: evidence),
-                    problems: findings
-                ).check(counts: &result.counts)
+                try await FindingCheck(evidence: evidence, problems: findings)
+                    .check(counts: &result.counts)
             }
             await plan.reading(PlanCheck.name) { () async throws(UnreadableFile) in
-                try await PlanCheck(
-                    folder: path, manifest: manifest,
-                    statements: StatementCheck(
-                        runID: manifest.runID, apps: apps, evidence: evidence),
-                    problems: plan
-                ).check(counts: &result.counts)
+                try await PlanCheck(evidence: evidence, problems: plan)
+                    .check(counts: &result.counts)
             }
+            result.roots = evidence.verifier.roots
+            result.rehearsalRoots = evidence.verifier.rehearsalRoots
         } catch {
             findings.add(EvidenceFile.name, error.reason)
         }
         result.findings = findings.list
         result.plan = plan.list
-        result.roots = verifier.roots
-        result.rehearsalRoots = verifier.rehearsalRoots
         return result
     }
 }
@@ -259,9 +241,9 @@ final class SideFile<Reader: RecordReader> {
 
     /// A CSV file of a run's folder.
     convenience init(
-        _ name: String, in folder: String, problems: RunProblems
+        _ name: String, in run: RunFolder, problems: RunProblems
     ) where Reader == CSVRecords {
-        self.init(name, try? CSVRecords(folder + "/" + name), problems: problems)
+        self.init(name, try? CSVRecords(run.file(name)), problems: problems)
     }
 
     /// Returns what is read; `nil` where the file cannot be read, which is reported.

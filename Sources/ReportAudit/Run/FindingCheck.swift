@@ -10,22 +10,20 @@ struct FindingCheck {
     private static let notFoundName = "not_found.csv"
     private static let key = ["app", "environment", "original_transaction_id"]
 
-    let folder: String
-    let manifest: ManifestRecord
-    let evidence: FindingEvidenceCheck
+    let evidence: EvidenceFile
     let problems: RunProblems
 
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
-        let lines = try LineFile(folder + "/" + Self.name)
-        var evidence = evidence
-        let csv = SideFile<CSVRecords>(Self.csvName, in: folder, problems: problems)
+        let run = evidence.run
+        let lines = try LineFile(run.file(Self.name))
+        var signed = FindingEvidenceCheck(evidence: evidence)
+        let csv = SideFile<CSVRecords>(Self.csvName, in: run, problems: problems)
         // A partial run leaves out findings.
         let notFound = SideFile(
             Self.notFoundName,
-            manifest.isPartial ? nil : try? CSVRecords(folder + "/" + Self.notFoundName),
+            run.manifest.isPartial ? nil : try? CSVRecords(run.file(Self.notFoundName)),
             problems: problems)
-        let ahead = EvidenceAhead(
-            of: folder + "/" + Self.name, evidence: evidence.evidence, apps: evidence.apps)
+        let ahead = EvidenceAhead(of: Self.name, evidence: evidence)
         let report = { (text: String) in
             problems.add(Self.name, line: lines.lineNumber, text)
         }
@@ -43,7 +41,7 @@ struct FindingCheck {
             {
                 report("its amount_milliunits is not its amount")
             }
-            for problem in await evidence.problems(of: finding) { report(problem) }
+            for problem in await signed.problems(of: finding) { report(problem) }
             check(finding, lines.lineNumber, against: csv) { _ in true }
             if finding.text("kind") == "not_found" {
                 check(finding, lines.lineNumber, against: notFound) { Self.key.contains($0) }
@@ -81,12 +79,12 @@ struct DerivationCheck {
     private let lines: SideFile<LineFile>
 
     /// - Parameters:
-    ///   - folder: The run's folder.
-    ///   - isListed: Whether the manifest names the file; older reports have none.
+    ///   - run: The run, whose manifest names the file; older reports have none.
     ///   - problems: Takes what is wrong.
-    init(folder: String, isListed: Bool, problems: RunProblems) {
+    init(_ run: RunFolder, problems: RunProblems) {
         lines = SideFile(
-            Self.name, isListed ? try? LineFile(folder + "/" + Self.name) : nil, problems: problems)
+            Self.name, run.manifest.lists(Self.name) ? try? LineFile(run.file(Self.name)) : nil,
+            problems: problems)
     }
 
     /// Checks the line of an entry, where the entry has one.
@@ -174,19 +172,19 @@ struct PlanCheck {
         "plan_sha256", "run_id", "settings_digest", "started", "tool_version",
     ]
 
-    let folder: String
-    let manifest: ManifestRecord
-    let statements: StatementCheck
+    let evidence: EvidenceFile
     let problems: RunProblems
 
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
-        let list = try SealedList(folder + "/" + Self.name) {
+        let run = evidence.run
+        let statements = StatementCheck(evidence: evidence)
+        let list = try SealedList(run.file(Self.name)) {
             problems.add(Self.name, line: $0, $1)
         }
         if let head = list.head {
             let isOwn = !head.states("planned_by") || problems.isOfRun(head, "planned_by")
             for name in Self.shared + (isOwn ? Self.ofOwnPlan : [])
-            where !JSONValue.areSame(head[name], manifest.record[name]) {
+            where !JSONValue.areSame(head[name], run.manifest.record[name]) {
                 problems.add(Self.name, line: 1, "its \(name) is another than manifest.json's")
             }
         } else {
@@ -194,7 +192,7 @@ struct PlanCheck {
         }
         var identity = SHA256()
         identity.update(line: list.head?.text { !Self.ofFile.contains($0) } ?? "")
-        let ahead = statements.ahead(of: folder + "/" + Self.name)
+        let ahead = EvidenceAhead(of: Self.name, evidence: evidence)
         while let item = try list.next() {
             await ahead.reach(line: list.lineNumber)
             identity.update(line: item.text { $0 != "fate" })

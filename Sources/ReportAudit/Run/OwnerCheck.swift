@@ -15,16 +15,15 @@ struct UnownedCheck {
         ("evidence", "evidence"), ("customer_id", "customer_id"),
     ]
 
-    let folder: String
-    let manifest: ManifestRecord
+    let run: RunFolder
     let problems: RunProblems
 
     /// - Parameter hasChangedTokens: Whether the run's findings tell of any.
     /// - Throws: What reading the files throws.
     func check(hasChangedTokens: Bool) throws(UnreadableFile) {
-        let summary = try SummaryCheck.summary(in: folder)
+        let summary = try SummaryCheck.summary(in: run.path)
         let stated = summary?.record("unowned")
-        guard manifest.lists(Self.name) else {
+        guard run.manifest.lists(Self.name) else {
             if stated != nil { problems.add(Self.name, "summary.json counts what it lists") }
             return
         }
@@ -46,8 +45,8 @@ struct UnownedCheck {
     private func checkLines(
         isListed: Bool, _ hasChangedTokens: Bool
     ) throws(UnreadableFile) -> [String: Int] {
-        let file = try CSVRecords(folder + "/" + Self.name)
-        let tokens = hasChangedTokens && isListed ? try ChangedTokens(folder) : nil
+        let file = try CSVRecords(run.file(Self.name))
+        let tokens = hasChangedTokens && isListed ? try ChangedTokens(run) : nil
         var counts: [String: Int] = [:]
         var last: [String?] = []
         while let record = try file.next() {
@@ -77,7 +76,7 @@ struct UnownedCheck {
         _ record: CSVRecord, _ reason: String, _ finding: JSONRecord?
     ) -> [String] {
         var found: [String] = []
-        if !manifest.runID.isSame(as: record["run_id"]) {
+        if !run.manifest.runID.isSame(as: record["run_id"]) {
             found.append("it is a row of another run")
         }
         switch reason {
@@ -106,8 +105,8 @@ struct UnownedCheck {
         /// The finding of the line that was moved to; `nil` where there is none.
         private(set) var finding: JSONRecord?
 
-        init(_ folder: String) throws(UnreadableFile) {
-            lines = try LineFile(folder + "/" + FindingCheck.name)
+        init(_ run: RunFolder) throws(UnreadableFile) {
+            lines = try LineFile(run.file(FindingCheck.name))
             ahead = try next()
         }
 
@@ -162,19 +161,20 @@ struct EntitlementCheck {
     static let name = "entitlements.csv"
     private static let key = ["app", "environment", "customer_id", "entitlement"]
 
-    let folder: String
-    let manifest: ManifestRecord
+    let run: RunFolder
     let problems: RunProblems
 
     /// - Throws: What reading the file throws.
     func check() throws(UnreadableFile) {
-        let file = try CSVRecords(folder + "/" + Self.name)
+        let file = try CSVRecords(run.file(Self.name))
         var last: [String] = []
         while let record = try file.next() {
             let report = { (text: String) in
                 problems.add(Self.name, line: file.lineNumber, text)
             }
-            if !manifest.runID.isSame(as: record["run_id"]) { report("it is a row of another run") }
+            if !run.manifest.runID.isSame(as: record["run_id"]) {
+                report("it is a row of another run")
+            }
             let key = Self.key.map { record[$0] ?? "" }
             if zip(key, last).allSatisfy({ $0.isSame(as: $1) }), !last.isEmpty {
                 report("it repeats the entitlement of the line before")

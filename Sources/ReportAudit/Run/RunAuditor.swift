@@ -43,50 +43,51 @@ struct RunAuditor {
         let problems = RunProblems(folder: folder, manifest: manifest)
         if case .failure(let failure) = reading { problems.add(FileCheck.manifest, failure.reason) }
         // Reading all files takes a processor for as long as most of what follows.
-        async let files = Self.checkFiles(at: path, folder: folder, manifest)
+        async let files = checkFiles()
         if let manifest {
             audit.manifestDigest = manifest.digest
             audit.ledgerHead = manifest.ledgerHead
-            let contents = RunProblems(folder: folder, manifest: manifest)
-            await auditContents(manifest, trust, apps, &trail, &audit, contents)
+            let run = RunFolder(
+                path: path, name: folder, manifest: manifest, trust: trust, apps: apps,
+                progress: progress)
+            let contents = run.problems()
+            await Self.auditContents(run, &trail, &audit, contents)
             problems.add(await files)
             problems.add(contents.list)
         } else {
             trail.skip(toHead: nil)
             problems.add(await files)
         }
-        audit.problems = problems.list
+        audit.counts.problems = problems.list
         return audit
     }
 
     @concurrent
-    private static func checkFiles(
-        at path: String, folder: String, _ manifest: ManifestRecord?
-    ) async -> ProblemList {
+    private func checkFiles() async -> ProblemList {
         let problems = RunProblems(folder: folder, manifest: manifest)
         FileCheck(folder: path, manifest: manifest).check { problems.add($0, $1) }
         return problems.list
     }
 
-    private func auditContents(
-        _ manifest: ManifestRecord, _ trust: AuditTrust, _ apps: KnownApps,
-        _ trail: inout LedgerTrail, _ audit: inout RunAudit, _ problems: RunProblems
+    private static func auditContents(
+        _ run: RunFolder, _ trail: inout LedgerTrail, _ audit: inout RunAudit,
+        _ problems: RunProblems
     ) async {
+        let manifest = run.manifest
         guard !manifest.isCompare else {
             trail.skip(toHead: manifest.ledgerHead)
-            audit.findings = await CompareCheck(manifest: manifest, trust: trust) {
+            audit.counts.findings = await CompareCheck(run: run) {
                 problems.add($0, line: $1, $2)
-            }.check(folder: path)
+            }.check()
             return
         }
-        let verifier = EvidenceVerifier(trust: trust, manifest: manifest)
         let evidence: EvidenceFile
         let guide: DigestGuide?
         do throws(UnreadableFile) {
-            let checked = try EvidenceFile.check(folder: path, endOfRun: manifest.ended) {
+            let checked = try EvidenceFile.check(folder: run.path, endOfRun: manifest.ended) {
                 problems.add(EvidenceFile.name, line: $0, $1)
             }
-            audit.tombstones = checked.tombstones
+            audit.counts.tombstones = checked.tombstones
             if checked.datedLater > 0 {
                 // No signature dates an erasure, and clocks are set back: this proves nothing.
                 audit.notes.append(
@@ -94,22 +95,17 @@ struct RunAuditor {
                         + "clock was set back since, or was another one than the run's")
             }
             guide = checked.guide
-            evidence = try EvidenceFile(
-                folder: path, guide: guide, verifier: verifier, progress: progress)
+            evidence = try EvidenceFile(of: run, guide: guide)
         } catch {
             problems.add(EvidenceFile.name, error.reason)
             trail.skip(toHead: manifest.ledgerHead)
             return
         }
-        let statements = StatementCheck(
-            runID: manifest.runID, apps: apps, evidence: evidence)
         // The plan names what the corrections name, so checking it costs about as much.
-        async let listed = ListedContents.audit(
-            path: path, folder: folder, manifest: manifest, trust: trust, apps: apps, guide: guide,
-            progress: progress)
-        let corrected = RunProblems(folder: folder, manifest: manifest)
+        async let listed = ListedContents.audit(run, guide: guide)
+        let corrected = run.problems()
         var changed = CorrectedTotals()
-        await auditLedger(manifest, statements, &trail, &audit, &changed, corrected)
+        await auditLedger(evidence, &trail, &audit, &changed, corrected)
         let lists = await listed
         problems.add(lists.findings)
         problems.add(corrected.list)
@@ -118,22 +114,22 @@ struct RunAuditor {
         // Older reports lack it.
         if manifest.lists(BusinessCheck.name) {
             problems.reading(BusinessCheck.name) { () throws(UnreadableFile) in
-                try BusinessCheck(folder: path, problems: problems).check(counts: &counts)
+                try BusinessCheck(run: run, problems: problems).check(counts: &counts)
             }
         }
-        checkOwnersAndEntitlements(manifest, counts, problems)
-        countUndecided(&counts, problems)
-        counts.corrections = audit.corrections
+        checkOwnersAndEntitlements(run, counts, problems)
+        countUndecided(run, &counts, problems)
+        counts.corrections = audit.counts.corrections
         counts.corrected = changed
-        audit.findings = counts.findings
+        audit.counts.findings = counts.findings
         let counted = SummaryCheck(manifest: manifest, counts: counts, earlier: trail.counted) {
             problems.add($0, $1)
-        }.check(folder: path)
+        }.check(folder: run.path)
         if !counted.isEmpty { trail.counted[manifest.runID] = counted }
-        audit.roots = verifier.roots.union(lists.roots)
+        audit.counts.roots = evidence.verifier.roots.union(lists.roots)
         // A root that only the manifest names proves nothing.
-        let rehearsalRoots = verifier.rehearsalRoots.union(lists.rehearsalRoots)
-        if !rehearsalRoots.isEmpty { audit.reverifiedCorrections = 0 }
+        let rehearsalRoots = evidence.verifier.rehearsalRoots.union(lists.rehearsalRoots)
+        if !rehearsalRoots.isEmpty { audit.counts.reverifiedCorrections = 0 }
         for root in rehearsalRoots.sorted() {
             problems.add(
                 EvidenceFile.name, isUnknownRoot: true,
@@ -144,10 +140,11 @@ struct RunAuditor {
     }
 
     /// Checks what the run added to the ledger: declared breaks, and corrections.
-    private func auditLedger(
-        _ manifest: ManifestRecord, _ statements: StatementCheck, _ trail: inout LedgerTrail,
-        _ audit: inout RunAudit, _ changed: inout CorrectedTotals, _ problems: RunProblems
+    private static func auditLedger(
+        _ evidence: EvidenceFile, _ trail: inout LedgerTrail, _ audit: inout RunAudit,
+        _ changed: inout CorrectedTotals, _ problems: RunProblems
     ) async {
+        let manifest = evidence.run.manifest
         for declaration in manifest.declarations {
             let number = declaration.integer("ledger_entry")
             let report = { (text: String) in
@@ -158,40 +155,39 @@ struct RunAuditor {
             if let problem = trail.take(declaration: declaration) { report(problem) }
         }
         await problems.reading(CorrectionCheck.name) { () async throws(UnreadableFile) in
-            try await CorrectionCheck(
-                folder: path, isCheck: manifest.record.text("mode") == "check",
-                statements: statements,
-                hasDerivations: manifest.lists(DerivationCheck.name), problems: problems
-            ).check(trail: &trail, audit: &audit, changed: &changed)
+            try await CorrectionCheck(evidence: evidence, problems: problems)
+                .check(trail: &trail, audit: &audit, changed: &changed)
         }
         if let problem = trail.close(
-            path: path + "/" + CorrectionCheck.name, head: manifest.ledgerHead)
+            path: evidence.run.file(CorrectionCheck.name), head: manifest.ledgerHead)
         {
             problems.add(FileCheck.manifest, problem)
         }
     }
 
-    private func checkOwnersAndEntitlements(
-        _ manifest: ManifestRecord, _ counts: RunCounts, _ problems: RunProblems
+    private static func checkOwnersAndEntitlements(
+        _ run: RunFolder, _ counts: RunCounts, _ problems: RunProblems
     ) {
         problems.reading(UnownedCheck.name) { () throws(UnreadableFile) in
-            try UnownedCheck(folder: path, manifest: manifest, problems: problems).check(
+            try UnownedCheck(run: run, problems: problems).check(
                 hasChangedTokens: counts.severities["identity"] != nil)
         }
         // Older reports lack it.
-        guard manifest.lists(EntitlementCheck.name) else { return }
+        guard run.manifest.lists(EntitlementCheck.name) else { return }
         problems.reading(EntitlementCheck.name) { () throws(UnreadableFile) in
-            try EntitlementCheck(folder: path, manifest: manifest, problems: problems).check()
+            try EntitlementCheck(run: run, problems: problems).check()
         }
     }
 
-    private func countUndecided(_ counts: inout RunCounts, _ problems: RunProblems) {
+    private static func countUndecided(
+        _ run: RunFolder, _ counts: inout RunCounts, _ problems: RunProblems
+    ) {
         let name = "undecided.csv"
         problems.reading(name) { () throws(UnreadableFile) in
-            let file = try CSVRecords(path + "/" + name)
+            let file = try CSVRecords(run.file(name))
             while let record = try file.next() {
                 counts.undecided[record["reason"] ?? "?", default: 0] += 1
-                if let manifest, !manifest.runID.isSame(as: record["run_id"]) {
+                if !run.manifest.runID.isSame(as: record["run_id"]) {
                     problems.add(name, line: file.lineNumber, "it is a row of another run")
                 }
             }

@@ -1,3 +1,4 @@
+import AppStoreServerAPI
 import ArgumentParser
 import ReconciliationRun
 import ReportAudit
@@ -183,7 +184,7 @@ private struct VerifyReport {
 
     /// How `verify` ends.
     func status(of result: AuditResult) -> ExitStatus {
-        .decisive(of: [result.isIntact ? .ok : .tampered, companyLedger?.status ?? .ok])
+        .decisive(of: [result.counts.isIntact ? .ok : .tampered, companyLedger?.status ?? .ok])
     }
 
     // MARK: Text
@@ -193,26 +194,28 @@ private struct VerifyReport {
         var lines: [String] = []
         if !quiet {
             let mark =
-                run.problems.isEmpty
-                ? good("ok      ") : bad(run.isUnproven ? "UNPROVEN" : "TAMPERED")
+                run.counts.isIntact
+                ? good("ok      ") : bad(run.counts.isUnproven ? "UNPROVEN" : "TAMPERED")
             lines.append("\(mark)  \(PlainText.of(run.folder))  \(Self.summary(of: run))")
             lines += run.notes.map { "          note: \(PlainText.of($0))" }
         }
-        return lines + problemLines(run.problems)
+        return lines + problemLines(run.counts.problems)
     }
 
     private static func summary(of run: RunAudit) -> String {
-        let findings = run.findings.counted("finding")
+        let counts = run.counts
+        let findings = counts.findings.counted("finding")
         let erased =
-            run.tombstones > 0 ? ", \(run.tombstones.counted("payload")) erased" : ""
-        guard run.corrections > 0 else { return "no corrections, \(findings)" + erased }
+            counts.tombstones > 0 ? ", \(counts.tombstones.counted("payload")) erased" : ""
+        guard counts.corrections > 0 else { return "no corrections, \(findings)" + erased }
         var text =
-            run.reverifiedCorrections == run.corrections
-            ? run.corrections.counted("correction")
-            : "\(run.reverifiedCorrections) of \(run.corrections.counted("correction"))"
-        text += " re-verified" + (run.roots.isEmpty ? "" : " against \(names(of: run.roots))")
+            counts.reverifiedCorrections == counts.corrections
+            ? counts.corrections.counted("correction")
+            : "\(counts.reverifiedCorrections) of \(counts.corrections.counted("correction"))"
+        text +=
+            " re-verified" + (counts.roots.isEmpty ? "" : " against \(names(of: counts.roots))")
         if run.undone > 0 { text += ", \(run.undone) reverted" }
-        if run.onErased > 0 { text += ", \(run.onErased) on erased payloads" }
+        if counts.onErased > 0 { text += ", \(counts.onErased) on erased payloads" }
         return text + ", " + findings + erased
     }
 
@@ -234,10 +237,10 @@ private struct VerifyReport {
                 (companyLedger.status == .ok ? "" : bad("wrong") + "     ")
                     + PlainText.of(companyLedger.text))
         }
-        if quiet, result.isIntact { return lines }
+        if quiet, result.counts.isIntact { return lines }
         if !quiet { lines += result.notes.map { "note: \(PlainText.of($0))" } }
         let runs = result.runs.counted("run")
-        guard !result.isUnproven else {
+        guard !result.counts.isUnproven else {
             return lines + [
                 bad("UNPROVEN") + ": not Apple's root. \(runs) of \(directory) "
                     + "\(result.runs == 1 ? "is" : "are") as written, but the evidence leads to a "
@@ -245,16 +248,16 @@ private struct VerifyReport {
                     + "(exit status \(ExitStatus.tampered.code))"
             ]
         }
-        guard result.isIntact else {
+        guard result.counts.isIntact else {
             return lines + [
-                bad("TAMPERED") + ": \(result.problemCount.counted("problem")) in "
+                bad("TAMPERED") + ": \(result.counts.problems.count.counted("problem")) in "
                     + "\(runs) of \(directory) (exit status \(ExitStatus.tampered.code))"
             ]
         }
         lines.append(
             good("INTACT") + ": \(runs), "
-                + "\(result.corrections.counted("correction")), "
-                + result.findings.counted("finding")
+                + "\(result.counts.corrections.counted("correction")), "
+                + result.counts.findings.counted("finding")
                 + (result.breaks.isEmpty
                     ? "" : ", " + result.breaks.count.counted("declared break"))
                 + " in \(directory)")
@@ -268,14 +271,14 @@ private struct VerifyReport {
                 "The chain of decisions about findings in the database holds: "
                     + decisions.counted("decision"))
         }
-        if result.tombstones > 0 {
+        if result.counts.tombstones > 0 {
             lines.append(
-                "\(result.tombstones.counted("payload")) were erased. Their tombstones are "
+                "\(result.counts.tombstones.counted("payload")) were erased. Their tombstones are "
                     + "there; what they said can no longer be verified")
         }
-        for root in result.roots.sorted() where !root.isApple {
+        for root in result.counts.roots.sorted() where !Self.isApple(root) {
             lines.append(
-                "Not Apple's: evidence was verified against the root \(root.fingerprint), which "
+                "Not Apple's: evidence was verified against the root \(root), which "
                     + "you gave")
         }
         lines.append(
@@ -295,10 +298,14 @@ private struct VerifyReport {
         return lines
     }
 
-    private static func names(of roots: Set<EvidenceRoot>) -> String {
+    private static func names(of roots: Set<String>) -> String {
         roots.sorted().map { root in
-            root.isApple ? "Apple Root CA - G3" : "the given root \(root.fingerprint.prefix(16))…"
+            isApple(root) ? "Apple Root CA - G3" : "the given root \(root.prefix(16))…"
         }.joined(separator: " and ")
+    }
+
+    private static func isApple(_ root: String) -> Bool {
+        root == AppleCertificates.rootG3Fingerprint
     }
 
     // MARK: JSON
@@ -306,57 +313,57 @@ private struct VerifyReport {
     /// Keeps a run for the one object at the end.
     mutating func take(_ run: RunAudit) {
         runs.append(
-            .object([
-                "folder": .string(run.folder), "run_id": .string(run.runID),
-                "manifest_sha256": .text(run.manifestDigest),
-                "ledger_head": .text(run.ledgerHead),
-                "findings": .count(run.findings),
-                "corrections": .count(run.corrections),
-                "reverified": .count(run.reverifiedCorrections),
-                "undone": .count(run.undone),
-                "on_erased": .count(run.onErased),
-                "tombstones": .count(run.tombstones),
-                "roots": Self.json(run.roots),
-                "notes": .strings(run.notes),
-                "problems": .array(run.problems.problems.map(Self.json)),
-                "problems_omitted": .count(run.problems.omitted),
-            ]))
+            Self.json(
+                run.counts, run.counts.problems, run.notes,
+                with: [
+                    "folder": .string(run.folder), "run_id": .string(run.runID),
+                    "manifest_sha256": .text(run.manifestDigest),
+                    "ledger_head": .text(run.ledgerHead), "undone": .count(run.undone),
+                ]))
+    }
+
+    /// The members that a run and the whole audit both have, with others.
+    private static func json(
+        _ counts: AuditCounts, _ problems: ProblemList, _ notes: [String],
+        with others: [String: CanonicalJSON]
+    ) -> CanonicalJSON {
+        let shared: [String: CanonicalJSON] = [
+            "findings": .count(counts.findings), "corrections": .count(counts.corrections),
+            "reverified": .count(counts.reverifiedCorrections),
+            "on_erased": .count(counts.onErased), "tombstones": .count(counts.tombstones),
+            "roots": json(counts.roots), "notes": .strings(notes),
+            "problems": .array(problems.problems.map(json)),
+            "problems_omitted": .count(problems.omitted),
+        ]
+        return .object(others.merging(shared) { other, _ in other })
     }
 
     func json(of result: AuditResult) -> CanonicalJSON {
         let status = status(of: result)
-        return .object([
+        let others: [String: CanonicalJSON] = [
             "company_ledger": companyLedger?.json ?? .null,
             "verdict": .string(
-                result.isIntact ? "intact" : result.isUnproven ? "unproven" : "tampered"),
+                result.counts.isIntact
+                    ? "intact" : result.counts.isUnproven ? "unproven" : "tampered"),
             "exit_status": .exitStatus(status), "directory": .string(directory),
             "whole_folder": .boolean(result.isWholeFolder), "runs": .array(runs),
-            "corrections": .count(result.corrections),
-            "reverified": .count(result.reverifiedCorrections),
-            "on_erased": .count(result.onErased),
-            "tombstones": .count(result.tombstones),
-            "findings": .count(result.findings), "roots": Self.json(result.roots),
             "breaks": .array(result.breaks.map(Self.json)),
             "ledger_entries": .count(result.ledgerEntries),
             "decisions": .count(result.decisions),
-            "notes": .strings(result.notes),
-            "problems": .array(result.problems.problems.map(Self.json)),
-            "problems_omitted": .count(result.problems.omitted),
-            "problem_count": .count(result.problemCount),
+            "problem_count": .count(result.counts.problems.count),
             "anchor": .object([
                 "run_id": .text(result.newest?.runID),
                 "manifest_sha256": .text(result.newest?.manifestDigest),
                 "ledger_head": .text(result.newest?.ledgerHead),
             ]),
-        ])
+        ]
+        return Self.json(result.counts, result.problems, result.notes, with: others)
     }
 
-    private static func json(_ roots: Set<EvidenceRoot>) -> CanonicalJSON {
+    private static func json(_ roots: Set<String>) -> CanonicalJSON {
         .array(
             roots.sorted().map { root in
-                .object([
-                    "fingerprint": .string(root.fingerprint), "is_apple": .boolean(root.isApple),
-                ])
+                .object(["fingerprint": .string(root), "is_apple": .boolean(isApple(root))])
             })
     }
 
