@@ -40,12 +40,6 @@ package struct PacingWait: Hashable, Sendable {
     /// Whether the run ends instead of waiting, because its deadline comes first.
     package var isPastDeadline: Bool
 
-    package init(reason: Reason, until: Timestamp, isPastDeadline: Bool) {
-        self.reason = reason
-        self.until = until
-        self.isPastDeadline = isPastDeadline
-    }
-
     /// A short name of the reason, for logs.
     package var name: String {
         switch reason {

@@ -32,14 +32,9 @@ package protocol MySQLSession: AnyObject, Sendable {
 /// The result of a statement.
 package struct MySQLRows: Hashable, Sendable {
     /// In the order of the statement; `nil` is NULL.
-    package var rows: [[String?]]
+    package var rows: [[String?]] = []
     /// How many rows were found by a statement that writes, also those that were so already.
-    package var affected: Int
-
-    package init(rows: [[String?]] = [], affected: Int = 0) {
-        self.rows = rows
-        self.affected = affected
-    }
+    package var affected = 0
 
     /// The first column of the first row.
     var first: String? { rows.first?.first ?? nil }

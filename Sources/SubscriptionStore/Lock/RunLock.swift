@@ -18,10 +18,6 @@ package struct RunLock: ~Copyable {
 
     private let file: LockFile
 
-    private init(file: consuming LockFile) {
-        self.file = file
-    }
-
     /// Takes the lock, or says who has it.
     ///
     /// - Parameters:
