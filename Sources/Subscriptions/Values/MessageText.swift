@@ -52,6 +52,12 @@ extension String {
         return best?.name
     }
 
+    /// The question about the nearest known name, to follow an error message; `nil` when none is near
+    /// enough.
+    package func suggestion(among names: some Sequence<String>) -> String? {
+        nearest(among: names).map { "did you mean \"\($0)\"?" }
+    }
+
     private var folded: [Character] {
         lowercased().map { $0 == "-" || $0 == " " ? "_" : $0 }
     }

@@ -246,10 +246,7 @@ extension JobSettings {
     private static func suggestion(for job: String, in folder: String) -> String {
         let jobs = names(in: folder)
         if jobs.isEmpty { return "\"trueup init\" writes the usual jobs" }
-        if let nearest = job.nearest(among: jobs) {
-            return "did you mean \"\(nearest)\"?"
-        }
-        return "jobs there: " + jobs.joined(separator: ", ")
+        return job.suggestion(among: jobs) ?? "jobs there: " + jobs.joined(separator: ", ")
     }
 }
 

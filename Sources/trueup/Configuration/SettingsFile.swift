@@ -339,11 +339,9 @@ struct SettingsValue {
     }
 
     func unknown(_ text: String, among names: [String]) -> ConfigurationError {
-        let suggestion =
-            text.nearest(among: names).map { "did you mean \"\($0)\"?" }
-        return error(
+        error(
             "must be one of \(names.joined(separator: ", ")), not \"\(text)\"",
-            suggestion: suggestion)
+            suggestion: text.suggestion(among: names))
     }
 
     /// Whether it is neither a list nor keys and values.
@@ -480,10 +478,7 @@ struct SettingsMapping {
     private func fullPath(of key: String) -> String { path.isEmpty ? key : path + "." + key }
 
     static func suggestion(for text: String, among known: [String]) -> String {
-        if let nearest = text.nearest(among: known) {
-            return "did you mean \"\(nearest)\"?"
-        }
-        return "known here: " + known.joined(separator: ", ")
+        text.suggestion(among: known) ?? "known here: " + known.joined(separator: ", ")
     }
 
     /// The value of a key, `nil` when the key is absent.

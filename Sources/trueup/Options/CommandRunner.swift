@@ -68,8 +68,7 @@ package enum CommandRunner {
             [$0._commandName] + $0.configuration.aliases
         }
         guard !verbs.contains(name) else { return nil }
-        let suggestion = name.nearest(among: verbs)
-            .map { "did you mean \"\($0)\"? " }
+        let suggestion = name.suggestion(among: verbs).map { $0 + " " }
         return
             "There is no command \"\(name)\"; \(suggestion ?? "")\"trueup --help\" lists them."
     }

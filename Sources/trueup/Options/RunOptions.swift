@@ -57,9 +57,7 @@ package struct RunOptions: ParsableArguments {
             try names.map { name in
                 guard let kind = FindingKind(rawValue: name) else {
                     let all = FindingKind.allCases.map(\.rawValue)
-                    let hint =
-                        name.nearest(among: all)
-                        .map { "; did you mean \"\($0)\"?" } ?? ""
+                    let hint = name.suggestion(among: all).map { "; " + $0 } ?? ""
                     throw ValidationError("--only: no finding has the kind \"\(name)\"\(hint)")
                 }
                 return kind
@@ -228,8 +226,7 @@ package struct GuardOptions: ParsableArguments {
         let known = GuardName.liftable.map(\.rawValue)
         if let name = GuardName(rawValue: text), GuardName.liftable.contains(name) { return name }
         let hint =
-            text.nearest(among: known).map { "did you mean \"\($0)\"?" }
-            ?? "known: " + known.joined(separator: ", ")
+            text.suggestion(among: known) ?? "known: " + known.joined(separator: ", ")
         throw ValidationError("--lift-guard: there is no guard \"\(text)\"; \(hint)")
     }
 }
@@ -320,10 +317,9 @@ package struct AppOption: ExpressibleByArgument, Hashable, Sendable {
     func unknown(among configured: [AppSettings]) -> CommandFailure {
         let names = configured.map(\.identity.name)
         let hint =
-            text.nearest(among: names + configured.map(\.identity.bundleID))
-            .map { "; did you mean \"\($0)\"?" }
-            ?? "; configured are \(names.joined(separator: ", "))"
-        return CommandFailure(.usage, "--app: no app \"\(text)\" is configured\(hint)")
+            text.suggestion(among: names + configured.map(\.identity.bundleID))
+            ?? "configured are \(names.joined(separator: ", "))"
+        return CommandFailure(.usage, "--app: no app \"\(text)\" is configured; \(hint)")
     }
 }
 
