@@ -96,9 +96,7 @@ struct LedgerTrail {
                 ? "it is the first of the ledger, but not number 1" : nil
         }
         if !previous.isSame(as: last) {
-            undeclared.append(
-                UndeclaredBreak(
-                    keptHash: previous, lostEntry: self.number, lostHash: last))
+            undeclared.append((keptHash: previous, lostEntry: self.number, lostHash: last))
         }
         if !hasGoneBack, repeated(number) != nil {
             return "an earlier run reports this number with other contents"
@@ -175,7 +173,7 @@ struct LedgerTrail {
         }
         guard !last.isSame(as: head) else { return nil }
         if goBack(to: head, entry: nil) { return nil }
-        undeclared.append(UndeclaredBreak(keptHash: head, lostEntry: number, lostHash: last))
+        undeclared.append((keptHash: head, lostEntry: number, lostHash: last))
         hash = head
         number = nil
         return hadEntries
@@ -245,14 +243,9 @@ final class EntriesInOrder {
     }
 }
 
-/// A loss of ledger entries that no one declared.
-package struct UndeclaredBreak: Hashable, Sendable {
-    /// The hash of the last entry that is left.
-    package var keptHash: String
-    /// The last lost entry; `nil` where its number is not known.
-    package var lostEntry: Int64?
-    package var lostHash: String
-}
+/// A loss of ledger entries that no one declared: the hash of the last entry that is left, and the last
+/// lost entry, whose number may not be known.
+package typealias UndeclaredBreak = (keptHash: String, lostEntry: Int64?, lostHash: String)
 
 /// A declared break of the ledger: the database was restored from a backup, or rebuilt, and lacks
 /// entries that reports show.

@@ -1,38 +1,36 @@
 import JSONWebSignature
 import Subscriptions
 
-/// Compares a correction with its signed evidence.
+/// The comparison of a correction with its signed evidence.
 ///
 /// This finds an edited value or an exchanged payload even when every digest was recomputed.
 struct StatementCheck {
-    let evidence: EvidenceFile
+    var problems: [String]
+    /// Whether the evidence was erased, so that it could not be verified.
+    var restsOnErased = false
+    /// The values of the verified evidence; `nil` where it is not valid or was erased.
+    var values: StatedValues?
+}
 
-    struct Outcome {
-        var problems: [String]
-        /// Whether its evidence was erased, so that it could not be verified.
-        var restsOnErased = false
-        /// The values of the verified evidence; `nil` where it is not valid or was erased.
-        var values: StatedValues?
-    }
-
+extension EvidenceFile {
     /// Checks a correction, written or planned.
     ///
     /// Where it reverts another one, the evidence is that entry's, so only its identity is compared
     /// and not the values.
-    func check(_ entry: JSONRecord) async -> Outcome {
-        guard let app = evidence.run.apps.app(of: entry) else {
-            return Outcome(problems: [KnownApps.problem])
+    func check(_ entry: JSONRecord) async -> StatementCheck {
+        guard let app = run.apps.app(of: entry) else {
+            return StatementCheck(problems: [KnownApps.problem])
         }
         do throws(UnreadableFile) {
             guard let values = try await values(of: entry, app) else {
-                return Outcome(problems: problemsOfErased(entry), restsOnErased: true)
+                return StatementCheck(problems: problemsOfErased(entry), restsOnErased: true)
             }
             let problems =
                 entry.states("undo_of")
                 ? identityProblems(of: entry, values) : problems(of: entry, values)
-            return Outcome(problems: problems, values: values)
+            return StatementCheck(problems: problems, values: values)
         } catch {
-            return Outcome(problems: [error.reason])
+            return StatementCheck(problems: [error.reason])
         }
     }
 
@@ -45,7 +43,7 @@ struct StatementCheck {
     /// Reverting needs no evidence.
     private func problemsOfErased(_ entry: JSONRecord) -> [String] {
         guard !entry.states("undo_of"), entry.states("written_at"),
-            entry.text("run_id")?.isSame(as: evidence.run.manifest.runID) == true
+            entry.text("run_id")?.isSame(as: run.manifest.runID) == true
         else { return [] }
         return ["it was written after its evidence had been erased"]
     }
@@ -58,7 +56,7 @@ struct StatementCheck {
             throw UnreadableFile("it names no evidence")
         }
         var transaction: SignedTransaction?
-        switch try await evidence.statement(of: digest, for: app) {
+        switch try await statement(of: digest, for: app) {
         case .transaction(let stated): transaction = stated
         case .erased: break
         default:
@@ -76,7 +74,7 @@ struct StatementCheck {
         guard let digest = entry.text("evidence_renewal"), digest.isDigest else {
             throw UnreadableFile("it names no evidence_renewal")
         }
-        switch try await evidence.statement(of: digest, for: app) {
+        switch try await statement(of: digest, for: app) {
         case .renewal(let renewal):
             return transaction.map { StatedValues(transaction: $0, renewal: renewal) }
         case .erased: return nil

@@ -90,8 +90,8 @@ struct CorrectionCheck {
     private func checkEvidence(
         of entry: JSONRecord, _ number: Int64, _ trail: LedgerTrail, _ audit: inout RunAudit,
         _ report: (String) -> Void
-    ) async -> StatementCheck.Outcome {
-        let outcome = await StatementCheck(evidence: evidence).check(entry)
+    ) async -> StatementCheck {
+        let outcome = await evidence.check(entry)
         for problem in outcome.problems { report(problem) }
         if outcome.restsOnErased { audit.counts.onErased += 1 }
         guard entry.states("undo_of") else { return outcome }

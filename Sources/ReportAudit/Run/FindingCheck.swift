@@ -96,7 +96,7 @@ struct DerivationCheck {
     /// - Returns: What `corrections.csv` states next to the entry's status, an empty text for none;
     ///   `nil` where that cannot be said.
     func check(
-        _ entry: JSONRecord, _ outcome: StatementCheck.Outcome, correctionLine: Int
+        _ entry: JSONRecord, _ outcome: StatementCheck, correctionLine: Int
     ) -> String? {
         guard let status = Self.status(of: entry) else { return "" }
         guard let line = lines.next(beside: correctionLine, of: CorrectionCheck.name) else {
@@ -125,7 +125,7 @@ struct DerivationCheck {
 
     private func problem(
         of record: JSONRecord, _ entry: JSONRecord, _ status: Int64,
-        _ outcome: StatementCheck.Outcome
+        _ outcome: StatementCheck
     ) -> String? {
         for name in Self.shared where !JSONValue.areSame(record[name], entry[name]) {
             return "its \(name) is not that of the correction"
@@ -177,7 +177,6 @@ struct PlanCheck {
 
     func check(counts: inout RunCounts) async throws(UnreadableFile) {
         let run = evidence.run
-        let statements = StatementCheck(evidence: evidence)
         let list = try SealedList(run.file(Self.name)) {
             problems.add(Self.name, line: $0, $1)
         }
@@ -197,7 +196,7 @@ struct PlanCheck {
             await ahead.reach(line: list.lineNumber)
             identity.update(line: item.text { $0 != "fate" })
             counts.take(planned: item)
-            for problem in await statements.check(item).problems {
+            for problem in await evidence.check(item).problems {
                 problems.add(Self.name, line: list.lineNumber, problem)
             }
         }
