@@ -142,6 +142,11 @@ extension CaseContext {
         if answer.subscriptions.count > 1 {
             orderLosses(in: &drafts, by: CustomerReading(self, answer: answer))
         }
+        if case .incomplete = item.history {
+            for index in drafts.indices where drafts[index].comparison != nil {
+                drafts[index].lacksHistory = true
+            }
+        }
         return drafts.count > 1 ? drafts.sorted { $0.key < $1.key } : drafts
     }
 
@@ -233,6 +238,8 @@ extension CaseContext {
             drafts[index].add(AllRules.unknownValues(stated.unknownValues, row: row))
             guard doubt == nil, !doubtsCustomer, reading.knowsCustomer else { continue }
             drafts[index].veto = reading.veto(onInsertOf: stated)
+            drafts[index].lacksHistory =
+                drafts[index].veto == CustomerReading.vetoOfUnreadHistory
             guard drafts[index].veto == nil else { continue }
             drafts[index].insertion = MissingRow(
                 key: row.key, customerID: row.customerID, stated: stated)

@@ -31,6 +31,8 @@ struct OutcomeDraft: Sendable {
     var lacksStatement = false
     /// Whether only the whole history shows the transactions of its period that decide.
     var lacksPeriod = false
+    /// Whether the history was asked for and could not be read to its end.
+    var lacksHistory = false
 
     init(key: SubscriptionKey, differences: [Difference] = []) {
         self.key = key
@@ -259,6 +261,7 @@ extension OutcomeDraft {
         outcome.absence = absence
         outcome.examined = examined
         outcome.isDoubtful = isDoubtful
+        outcome.lacksHistory = lacksHistory
         var kept = differences.filter { policy.reports($0.kind) }
         var payloads: [SignedPayload] = []
         if let insertion, policy.reports(.missingLocally) {

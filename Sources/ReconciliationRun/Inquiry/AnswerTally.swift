@@ -110,7 +110,8 @@ final class AnswerTally: Sendable {
             guard state.unfinishedHistories > 0 else { return nil }
             return "\(state.unfinishedHistories) transaction \(IncompleteReading.notToTheirEnd) "
                 + "(the last one: \(state.lastUnfinished)). Their periods were not compared and "
-                + "not changed; the next run reads them again."
+                + "not changed, and no missing subscription of these customers was inserted; the "
+                + "next run reads them again."
         }
     }
 

@@ -75,7 +75,11 @@ struct QueueStep: QuestionSource {
             try await context.stage(
                 StagedBatch(outcomes: gone.map { RowOutcome(key: $0.key, verdict: nil) }))
         }
-        return named.filter { !elsewhere.contains($0.key) }.map { ($0.key, nil, $0.reason) }
+        // An answer of this run named it already, and the next run reads the history.
+        let unread = try await context.store.lackingHistory(
+            among: named.map(\.key), in: context.pass)
+        return named.filter { !elsewhere.contains($0.key) && !unread.contains($0.key) }
+            .map { ($0.key, nil, $0.reason) }
     }
 }
 

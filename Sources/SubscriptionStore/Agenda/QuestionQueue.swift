@@ -161,6 +161,7 @@ struct QueueUpdate: Sendable {
         try noteChecks(rows, arguments, db)
         try takeOff(rows, arguments, db)
         try holdBack(rows, arguments, db)
+        try requireWholeHistories(rows, arguments, db)
     }
 
     private func noteChecks(
@@ -198,9 +199,10 @@ struct QueueUpdate: Sendable {
         """
 
     /// SQL for whether Apple's answer about the row `p` may be wrong once: it has no verified
-    /// statement about the row, or one that is older than the statement for which Apple was asked.
+    /// statement about the row, or one that is older than the statement for which Apple was asked; or
+    /// the customer's history was not read to its end.
     private static let isDoubtful = """
-        (p.is_doubtful = 1 OR p.asked_because IS NOT NULL AND EXISTS (
+        (p.is_doubtful <> 0 OR p.asked_because IS NOT NULL AND EXISTS (
             SELECT 1 FROM trueup_agenda AS d WHERE \(SubscriptionKey.agree("d", "p"))
                 AND d.rests_on > p.signed_date))
         """
@@ -231,7 +233,8 @@ struct QueueUpdate: Sendable {
     private func holdBack(_ rows: String, _ arguments: StatementArguments, _ db: Database) throws {
         let (held, named) = (QuestionReason.heldBack.rank, QuestionReason.notification.rank)
         let noted = VerdictCode.noted.rawValue
-        // A row that is undecided, or whose correction is not written, is checked in each run.
+        // A row that is undecided, whose correction is not written, or whose history was not read is
+        // checked in each run.
         try db.executeCached(
             """
             INSERT INTO trueup_agenda (
@@ -241,6 +244,7 @@ struct QueueUpdate: Sendable {
                 CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END,
                 CASE p.verdict WHEN \(noted) THEN \(named) ELSE \(held) END * 2,
                 ?, 1, p.verdict <> \(VerdictCode.undecided.rawValue) AND NOT \(Self.isUnwritten)
+                    AND p.is_doubtful <> \(PassStaging.lacksHistory)
             FROM \(rows)
             WHERE p.verdict = \(VerdictCode.undecided.rawValue) OR \(Self.isUnwritten)
                 OR \(Self.isDoubtful)
@@ -252,6 +256,25 @@ struct QueueUpdate: Sendable {
             [started.unixMilliseconds] + arguments + [
                 QuestionQueue.endOfRest(after: started).unixMilliseconds
             ])
+    }
+
+    /// Lets the next check of a row read the whole history, where this one could not: the row may
+    /// agree by then, and nothing else would ask for it.
+    ///
+    /// No periods agree with the empty digest.
+    private func requireWholeHistories(
+        _ rows: String, _ arguments: StatementArguments, _ db: Database
+    ) throws {
+        try db.executeCached(
+            """
+            INSERT INTO trueup_history_revisions (
+                bundle_id, environment, original_transaction_id, revision, periods, periods_sha256)
+            SELECT p.bundle_id, p.environment, p.original_transaction_id, '', 0, ''
+            FROM \(rows)
+            WHERE p.is_doubtful = \(PassStaging.lacksHistory)
+                AND p.verdict <> \(VerdictCode.noted.rawValue)
+            ON CONFLICT DO UPDATE SET periods = ifnull(periods, 0), periods_sha256 = ''
+            """, arguments)
     }
 }
 

@@ -124,7 +124,7 @@ struct PlanCount {
         var doubtful = 0
         try db.forEachRow(
             """
-            SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful)
+            SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful = 1)
             FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
             """, [passID]
         ) { row in

@@ -28,8 +28,8 @@ extension Schema {
         -- inserted by this checkpoint. `look`: 0 nothing, 1 where the row is stored, 2 Apple's
         -- statement, 3 Apple's whole history of periods. `our_status`, `apple_status`: 1 to 5, 0
         -- for none of them; NULL where the row was not checked, or Apple states nothing about it.
-        -- `apple_price` in milliunits of `apple_currency`. `is_doubtful`: the verdict rests on an answer
-        -- that may be wrong once.
+        -- `apple_price` in milliunits of `apple_currency`. `is_doubtful`: 1 the verdict rests on an
+        -- answer that may be wrong once, 2 the customer's history was not read to its end.
         CREATE TABLE trueup_pass_rows (
             pass_id INTEGER NOT NULL,
             bundle_id TEXT NOT NULL,

@@ -110,7 +110,7 @@ struct PassStaging {
             [
                 run.passID, key.bundleID, key.environment, key.originalTransactionID,
                 VerdictCode(outcome.verdict).rawValue, VerdictCode.reason(of: outcome.verdict),
-                isAbsent, outcome.examined.rawValue, outcome.isDoubtful,
+                isAbsent, outcome.examined.rawValue, Self.doubt(of: outcome),
             ] + Self.checkArguments(of: outcome) + outcome.figures.arguments)
         return db.changesCount > 0
     }
@@ -151,9 +151,17 @@ struct PassStaging {
             WHERE verdict <> \(VerdictCode.inserted.rawValue)
             """,
             [run.passID] + outcome.key.arguments
-                + [outcome.examined.rawValue, outcome.isDoubtful]
+                + [outcome.examined.rawValue, Self.doubt(of: outcome)]
                 + Self.checkArguments(of: outcome) + [replaces])
         return db.changesCount > 0
+    }
+
+    /// The value of `is_doubtful` where the customer's history was not read to its end: the next run
+    /// asks again, and a run that continues this one does not.
+    static let lacksHistory = 2
+
+    private static func doubt(of outcome: RowOutcome) -> Int {
+        outcome.lacksHistory ? lacksHistory : outcome.isDoubtful ? 1 : 0
     }
 
     private static let checkColumns =
@@ -346,6 +354,25 @@ extension SQLiteStore {
                         \(VerdictCode.discrepancy.rawValue))
                 LIMIT 1
                 """, [pass.passID, app.bundleID, app.environment.rawValue])
+        }
+    }
+
+    /// Which of these subscriptions without a row an answer of the checkpoint named, where the
+    /// customer's history could not be read: this checkpoint would learn no more of them.
+    package func lackingHistory(
+        among keys: [SubscriptionKey], in pass: OpenPass
+    ) async throws(StoreError) -> Set<SubscriptionKey> {
+        guard !keys.isEmpty else { return [] }
+        return try await read("reading whose histories were not read") { db in
+            try Set(
+                keys.filter { key in
+                    try db.holds(
+                        """
+                        trueup_pass_rows WHERE pass_id = ? AND \(SubscriptionKey.isKey)
+                            AND verdict = \(VerdictCode.noted.rawValue)
+                            AND is_doubtful = \(PassStaging.lacksHistory)
+                        """, [pass.passID] + key.arguments)
+                })
         }
     }
 

@@ -29,6 +29,9 @@ package struct RowOutcome: Hashable, Sendable {
     /// Whether the outcome rests on an answer that may be wrong once, so that Apple must be asked
     /// again whatever the verdict is.
     package var isDoubtful = false
+    /// Whether the customer's history was needed and could not be read to its end, so that the next
+    /// run must read it.
+    package var lacksHistory = false
     /// The one-time purchase that this is about, in place of a row.
     package var purchase: JudgedPurchase?
 

@@ -277,6 +277,36 @@ import Testing
     }
 
     @Test(arguments: BooksPlace.allCases)
+    func `a row whose history was not read is asked for in every run, and then read whole`(
+        store: BooksPlace
+    ) async throws {
+        let place = try store.place()
+        try place.hold(subscription("1"))
+        func pending(_ night: Night) async throws -> [String] {
+            try await night.store.lines(of: .pending, after: nil, limit: 9, in: night.pass)
+                .map(\.key.originalTransactionID)
+        }
+        func history(_ night: Night) async throws -> HistoryMark? {
+            let key = subscription("1").key
+            return try await night.store.notes(about: [key])[key]?.history
+        }
+        var unread = agreed(subscription("1"), because: .heldBack)
+        unread.lacksHistory = true
+        for day in 0...5 {
+            let night = try await Night(place, "run-\(day)", after: Int64(day) * 24)
+            #expect(try await pending(night) == (day == 0 ? [] : ["1"]))
+            try await night.stage(unread)
+            try await night.conclude()
+            // No periods agree with this digest, so the whole history is read.
+            #expect(try await history(night)?.periods?.sha256 == "")
+        }
+        let last = try await Night(place, "run-6", after: 6 * 24)
+        try await last.stage(agreed(subscription("1"), because: .heldBack))
+        try await last.conclude()
+        #expect(try await pending(Night(place, "run-7", after: 7 * 24)).isEmpty)
+    }
+
+    @Test(arguments: BooksPlace.allCases)
     func `each drawn row is counted under what it was judged by`(
         store: BooksPlace
     ) async throws {

@@ -109,4 +109,88 @@ import Testing
         #expect(world.store.periods.isEmpty)
         #expect(conclusion.exitStatus == .incomplete)
     }
+
+    @Test(arguments: [HistoryUse.never, .whenNeeded])
+    func `inserts what waited for a history once that can be read`(
+        use: HistoryUse
+    ) async throws {
+        let world = World(rows: 1)
+        let missing = World.stated(World.id(5)) {
+            $0.subscriptionGroupID = "second"
+            $0.transaction.subscriptionGroupID = "second"
+        }
+        let answer = [World.stated(World.id(0)), missing]
+        func run(_ night: Int64) async throws -> RunConclusion {
+            try await world.night("run-\(night)", after: night * 24) {
+                `Delta nights`.delta()(&$0)
+                $0.policy.history = use
+            }
+        }
+        world.say(answer)
+        world.apple.change { script in
+            for stated in answer {
+                script.histories[stated.originalTransactionID] = [.unavailable("500")]
+            }
+        }
+        for night in Int64(0)...5 {
+            let conclusion = try await run(night)
+            #expect(world.status(of: World.id(5)) == nil)
+            #expect(conclusion.statuses.contains(.incomplete))
+            #expect(
+                conclusion.messages.contains {
+                    $0.hasPrefix("1 transaction histories were not read to their end")
+                })
+            // One question about the customer is enough for a run.
+            #expect(world.apple.asked == [World.id(0)])
+            #expect(world.apple.calls("transaction_history") == 1)
+        }
+        world.say(answer)
+        _ = try await run(6)
+        #expect(world.status(of: World.id(5)) == 1)
+        _ = try await run(7)
+        #expect(world.apple.asked.isEmpty)
+    }
+
+    @Test func `compares the periods of a history that could not be read by the next run`()
+        async throws
+    {
+        let world = World(rows: 1)
+        let id = World.id(0)
+        let current = World.stated(id).transaction
+        let earlier = [1, 2].compactMap { number -> SignedTransaction? in
+            guard case .answered(let page) = Self.history(id, number, hasMore: false) else {
+                return nil
+            }
+            return page.transactions.first
+        }
+        func tell(_ transactions: [SignedTransaction]) {
+            world.apple.change { script in
+                script.histories[id] = [
+                    .answered(
+                        HistoryPage(transactions: transactions, revision: "r", hasMore: false))
+                ]
+            }
+        }
+        func run(_ night: Int64, _ use: HistoryUse) async throws -> RunConclusion {
+            try await world.night("run-\(night)", after: night * 24) {
+                `Delta nights`.delta()(&$0)
+                $0.policy.history = use
+            }
+        }
+        tell([current, earlier[0]])
+        _ = try await run(0, .always)
+        #expect(world.store.periods.count == 2)
+        var row = try #require(world.store.rows[World.key(id)])
+        row.status = 2
+        world.store.hold(row)
+        world.apple.change { $0.histories[id] = [.unavailable("500")] }
+        #expect(try await run(1, .whenNeeded).statuses.contains(.incomplete))
+        #expect(world.status(of: id) == 1)
+        // The row agrees by now, but its periods were not compared.
+        tell([current] + earlier)
+        _ = try await run(2, .whenNeeded)
+        #expect(world.store.periods.count == 3)
+        _ = try await run(3, .whenNeeded)
+        #expect(world.apple.asked.isEmpty)
+    }
 }

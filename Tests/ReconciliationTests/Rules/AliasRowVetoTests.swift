@@ -38,9 +38,15 @@ import Testing
     }
 
     @Test func `nor while the history could not be read`() throws {
-        let outcome = try outcome(item { $0.history = .incomplete("cut off") }, of: "3000")
-        #expect(outcome.corrections.isEmpty)
-        #expect(try outcome.finding(.missingLocally).action == .refused)
+        let cutOff = item { $0.history = .incomplete("cut off") }
+        let missing = try outcome(cutOff, of: "3000")
+        #expect(missing.corrections.isEmpty)
+        #expect(try missing.finding(.missingLocally).action == .refused)
+        // The next run must read it, by the row that was asked for or by the missing one.
+        #expect(missing.lacksHistory)
+        #expect(try outcome(cutOff).lacksHistory)
+        let read = item { $0.history = .complete([self.missing.transaction]) }
+        #expect(try !outcome(read).lacksHistory && !outcome(read, of: "3000").lacksHistory)
     }
 
     @Test func `nor for a notification that names it`() throws {

@@ -44,10 +44,13 @@ extension CustomerReading {
         }
         switch context.item.history {
         case .complete, nil: return nil
-        case .since, .incomplete:
-            return "it is not known whether a row is stored under one of its later transaction ids"
+        case .since, .incomplete: return Self.vetoOfUnreadHistory
         }
     }
+
+    /// The reason why the insert waits for the history.
+    static let vetoOfUnreadHistory =
+        "it is not known whether a row is stored under one of its later transaction ids"
 
     /// An old subscription in billing retry is not inserted next to a newer one that gives access.
     ///
