@@ -60,6 +60,7 @@ package struct Reconciler: Sendable {
         context.log(
             "run.begin", ["pass": "\(pass.passID)", "resumed_from": "\(pass.resumedFrom ?? "")"])
         var ending = Ending()
+        ending.incompleteReadings = pass.unreportedShortfalls
         do {
             // Also where nothing can be written: the report of such a run holds the plan that is
             // left.
@@ -133,7 +134,7 @@ package struct Reconciler: Sendable {
         var recovered: [AppIdentity: RecoverStep.Outcome] = [:]
         // Incomplete readings are reported however the asking ends.
         defer {
-            ending.incompleteReadings = recovered.sorted { $0.key < $1.key }.compactMap(
+            ending.incompleteReadings += recovered.sorted { $0.key < $1.key }.compactMap(
                 \.value.shortfall)
             let counts = recovered.values.compactMap(\.notifications)
             ending.notifications = counts.isEmpty ? nil : counts.reduce(0, +)
@@ -219,7 +220,10 @@ package struct Reconciler: Sendable {
             failOn: job.failOn,
             plan: ending.plan, mode: job.mode, job: job.name, runID: header.runID,
             incompleteReadings: ending.incompleteReadings
-                + [context.tally.unfinishedHistories].compactMap(\.self))
+                + [
+                    context.tally.unfinishedHistories(
+                        ofRowsBefore: context.pass.resumedFrom == nil ? 0 : plan.lackingHistory)
+                ].compactMap(\.self))
         decision.givenCommands = job.commands
         decision.changes = plan.changes
         decision.doubtful = plan.doubtful

@@ -27,6 +27,50 @@ import Testing
         #expect(world.status(of: World.id(1)) == 2)
     }
 
+    @Test(arguments: [1, 24])
+    func `notifications that are lost for good are reported by the run after a killed one`(
+        hoursLater: Int64
+    ) async throws {
+        func tellsOfLoss(_ conclusion: RunConclusion) -> Bool {
+            conclusion.messages.contains { $0.contains(IncompleteReading.tooLate) }
+        }
+        let world = World(rows: 2)
+        try await world.night("run-1")
+        let months: Int64 = 210 * 24
+        // The history is read before the first question.
+        let store = world.store
+        world.apple.change { $0.beforeAnswer = { _ in store.kill(afterCommits: 0) } }
+        _ = try? await world.night("run-2", after: months)
+        #expect(store.report(ofRun: "run-2") == nil)
+        store.restart()
+        world.apple.change { $0.beforeAnswer = { _ in } }
+        let resumed = try await world.night("run-3", after: months + hoursLater)
+        #expect(tellsOfLoss(resumed))
+        #expect(resumed.statuses.contains(.incomplete))
+        let next = try await world.night("run-4", after: months + 48)
+        #expect(!tellsOfLoss(next))
+    }
+
+    @Test func `a run that continues a killed one says which histories are still to be read`()
+        async throws
+    {
+        let world = World(rows: 3)
+        world.apple.change { $0.histories = [:] }
+        let store = world.store
+        // The answers of the first page are stored before the last step.
+        _ = try? await world.night("run-1") { $0.policy.history = .always } progress: {
+            if $0.stage == .conclude { store.kill(afterCommits: 0) }
+        }
+        #expect(store.report(ofRun: "run-1") == nil)
+        store.restart()
+        let resumed = try await world.night("run-2", after: 1) { $0.policy.history = .always }
+        #expect(
+            resumed.messages.contains {
+                $0.hasPrefix("Transaction histories were not read to their end for 3 rows.")
+            })
+        #expect(resumed.statuses.contains(.incomplete))
+    }
+
     @Test func `a stopped walk over every row does not keep the next night from looking`()
         async throws
     {

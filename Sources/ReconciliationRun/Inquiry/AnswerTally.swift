@@ -105,13 +105,21 @@ final class AnswerTally: Sendable {
     /// `nil` for none.
     ///
     /// Without this sentence a history that was cut off would look like one that agrees.
-    var unfinishedHistories: String? {
+    ///
+    /// - Parameter rows: How many such rows the checkpoint has, where the run continues another one:
+    ///   a killed run took along what it had counted.
+    func unfinishedHistories(ofRowsBefore rows: Int) -> String? {
         state.withLock { state in
-            guard state.unfinishedHistories > 0 else { return nil }
-            return "\(state.unfinishedHistories) transaction \(IncompleteReading.notToTheirEnd) "
-                + "(the last one: \(state.lastUnfinished)). Their periods were not compared and "
-                + "not changed, and no missing subscription of these customers was inserted; the "
-                + "next run reads them again."
+            let count = state.unfinishedHistories
+            guard max(count, rows) > 0 else { return nil }
+            let histories =
+                rows > count
+                ? "Transaction \(IncompleteReading.notToTheirEnd) for \(rows) rows"
+                : "\(count) transaction \(IncompleteReading.notToTheirEnd)"
+            return histories
+                + (count > 0 ? " (the last one: \(state.lastUnfinished))" : "")
+                + ". Their periods were not compared and not changed, and no missing subscription of "
+                + "these customers was inserted; the next run reads them again."
         }
     }
 

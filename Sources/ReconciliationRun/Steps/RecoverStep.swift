@@ -46,7 +46,7 @@ struct RecoverStep {
             ? plan.watermark(afterReading: outcome.unverifiable) : nil
         let read = NotificationWindow(start: plan.window.start, end: plan.readThrough)
         try await context.store.finishRecovery(
-            of: app, read: read, watermark: moved, in: context.pass)
+            of: app, read: read, watermark: moved, shortfall: shortfall, in: context.pass)
         outcome.shortfall = shortfall
         return outcome
     }

@@ -122,9 +122,11 @@ struct PlanCount {
         var totals = RunTotals()
         var notFound = 0
         var doubtful = 0
+        var lackingHistory = 0
         try db.forEachRow(
             """
-            SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful = 1)
+            SELECT verdict, ifnull(reason, ''), count(*), sum(is_absent), sum(is_doubtful = 1),
+                sum(is_doubtful = \(PassStaging.lacksHistory))
             FROM trueup_pass_rows WHERE pass_id = ? GROUP BY verdict, reason
             """, [passID]
         ) { row in
@@ -134,6 +136,9 @@ struct PlanCount {
             notFound += row.number(at: 3) ?? 0
             if row.integer(at: 0) == VerdictCode.discrepancy.rawValue {
                 doubtful += row.number(at: 4) ?? 0
+            }
+            if row.integer(at: 0) != VerdictCode.noted.rawValue {
+                lackingHistory += row.number(at: 5) ?? 0
             }
         }
         let changes = try changes()
@@ -151,6 +156,7 @@ struct PlanCount {
             tableRows: try db.count("SELECT count(*) FROM subscriptions"),
             tableRowsBefore: before)
         plan.doubtful = doubtful
+        plan.lackingHistory = lackingHistory
         plan.inFlightByOurselves = try inFlightByOurselves()
         plan.lastRun = try lastRun()
         let scheduled = try scheduledRows()

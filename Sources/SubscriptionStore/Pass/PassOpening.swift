@@ -270,6 +270,7 @@ struct PassOpening {
                 AppIdentity(bundleID: row.requiredText(at: 0), environment: $0)
             }
         }
+        pass.unreportedShortfalls = try unreportedShortfalls(before: opened, db)
         let walked = try db.row(
             """
             SELECT walked_bundle_id, walked_environment, walked_original_transaction_id
@@ -285,6 +286,27 @@ struct PassOpening {
             """, [passID]
         ).map(Timestamp.init(unixMilliseconds:))
         return pass
+    }
+
+    /// What killed runs of the job noted for the next one, since the last run that came to its end.
+    ///
+    /// A `check` moves no watermark, so only one that continues it needs its notes.
+    private static func unreportedShortfalls(
+        before opened: Opened, _ db: Database
+    ) throws -> [String] {
+        try db.rows(
+            """
+            SELECT k.messages FROM trueup_runs AS n
+            JOIN trueup_runs AS k ON k.job = n.job AND k.mode = n.mode
+                AND k.narrowing = n.narrowing AND k.run_seq < n.run_seq
+            WHERE n.run_seq = ? AND k.ended IS NULL AND k.messages IS NOT NULL
+                AND (k.pass_id = n.pass_id OR n.mode = '\(RunMode.apply.rawValue)')
+                AND NOT EXISTS (SELECT 1 FROM trueup_runs AS e
+                    WHERE e.run_seq > k.run_seq AND e.job = n.job AND e.mode = n.mode
+                        AND e.narrowing = n.narrowing AND e.ended IS NOT NULL)
+            ORDER BY k.run_seq
+            """, [opened.sequence]
+        ).flatMap { TextList.decode($0.requiredText(at: 0)) }
     }
 }
 

@@ -91,9 +91,12 @@ extension SQLiteStore {
 
     /// Marks a part of an app's notification history as read to its end in this checkpoint and,
     /// unless `nil`, moves the app's watermark.
+    ///
+    /// Once the watermark has moved, nothing else tells what is lost: should the run be killed, the
+    /// next one reports the `shortfall`.
     package func finishRecovery(
         of app: AppIdentity, read window: NotificationWindow, watermark: Timestamp?,
-        in pass: OpenPass
+        shortfall: String? = nil, in pass: OpenPass
     ) async throws(StoreError) {
         try await write("marking the notification history as read") { db in
             let identity: StatementArguments = [app.bundleID, app.environment.rawValue]
@@ -105,6 +108,17 @@ extension SQLiteStore {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO trueup_pass_recovered VALUES (?, ?, ?)",
                 arguments: [pass.passID] + identity)
+            if let shortfall {
+                // The end of the run writes its messages in the place of these.
+                try db.execute(
+                    sql: """
+                        UPDATE trueup_runs
+                        SET messages = ifnull(nullif(messages, '') || char(10), '') || ?
+                        WHERE run_seq = (
+                            SELECT max(run_seq) FROM trueup_runs WHERE pass_id = ?)
+                            AND ended IS NULL
+                        """, arguments: [TextList.encode([shortfall]), pass.passID])
+            }
             guard let watermark else { return }
             try EventCounts.note(read: window, through: watermark, of: app, in: pass, db)
             try db.execute(

@@ -132,6 +132,9 @@ package struct OpenPass: Hashable, Sendable {
     package var resumedFrom: String?
     /// Apps whose notification history has been read in this checkpoint.
     package var recoveredApps: [AppIdentity] = []
+    /// Sentences about notifications that are lost for good, which killed runs have found and no
+    /// run has reported.
+    package var unreportedShortfalls: [String] = []
     /// The last key of the walk whose page was staged.
     package var walkedThrough: SubscriptionKey?
     /// When the first run of an unfinished full scan over every row began; rows checked since are

@@ -30,6 +30,8 @@ package struct PlanTotals: Hashable, Sendable {
     package var notFound: Int
     /// Rows with an answer that may be wrong once, so that Apple is asked about them again.
     package var doubtful = 0
+    /// Rows whose customer's history was needed and not read to its end.
+    package var lackingHistory = 0
     package var verificationFailures: Int
     /// Rows in the whole table now, whatever part of it the job covers.
     package var tableRows: Int

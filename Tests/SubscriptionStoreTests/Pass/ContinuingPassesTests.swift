@@ -198,6 +198,35 @@ import Testing
         #expect(try await store.watermark(of: app) == Timestamp(unixMilliseconds: 5))
     }
 
+    @Test(arguments: [1, 24])
+    func `a run reports what a killed one before it found to be lost`(
+        hoursLater: Int64
+    ) async throws {
+        let database = try TemporaryDatabase()
+        do {
+            let store = try database.open()
+            let night = try await Night.begin(store, Night.header("run-1"))
+            #expect(night.pass.unreportedShortfalls.isEmpty)
+            try await store.finishRecovery(
+                of: app,
+                read: NotificationWindow(
+                    start: Timestamp(unixMilliseconds: 1), end: Timestamp(unixMilliseconds: 5)),
+                watermark: Timestamp(unixMilliseconds: 5), shortfall: "A month is lost.",
+                in: night.pass)
+            try store.close()
+        }
+        let store = try database.open()
+        let later = Night.start + hoursLater * hour
+        let other = try await Night.begin(
+            store, Night.header("other", mode: .check, at: later, job: "other"))
+        #expect(other.pass.unreportedShortfalls.isEmpty)
+        let night = try await Night.begin(store, Night.header("run-2", at: later))
+        #expect(night.pass.unreportedShortfalls == ["A month is lost."])
+        try await night.conclude()
+        let next = try await Night.begin(store, Night.header("run-3", at: later + hour))
+        #expect(next.pass.unreportedShortfalls.isEmpty)
+    }
+
     @Test func `history goes on from a revision only when all of it was written`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
