@@ -165,6 +165,28 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `is refused when it rests on a root that is no longer trusted`() throws {
+        let (place, plan) = try checked()
+        let before = try place.rows()
+        let count = try reports(place)
+        let settings = try place.folder.text("trueup.yaml")
+        let kept = settings.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { !$0.contains("trusted_roots:") }
+        try place.folder.write(kept.joined(separator: "\n"), to: "trueup.yaml")
+        for arguments in [["apply", plan], ["apply", plan, "--dry-run"]] {
+            let refused = try place.run(arguments)
+            #expect(refused.status == 6, "\(refused.errors)\n\(refused.output)")
+            #expect(refused.errors.contains("`trusted_roots`"), "\(refused.errors)")
+            #expect(refused.errors.contains("Nothing was changed"), "\(refused.errors)")
+        }
+        #expect(try place.rows() == before)
+        #expect(try reports(place) == count)
+        try place.folder.write(settings, to: "trueup.yaml")
+        let applied = try place.run("apply", plan)
+        #expect(applied.status == 0, "\(applied.errors)\n\(applied.output)")
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `leaves rows that moved, and says which`() throws {
         let (place, plan) = try checked()
         let changes = try #require(try head(plan)["corrections"] as? [[String: Any]])

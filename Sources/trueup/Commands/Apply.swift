@@ -12,8 +12,8 @@ struct Apply: Verb {
         abstract: "Apply exactly the plan that a check left.",
         discussion: """
             PLAN is the plan.json of a report folder, or the folder. The command refuses the plan (exit \
-            status 6) if it was changed, if it was made from another database, or if --approve names \
-            another plan. A plan that was applied before changes nothing (exit status 0). The command \
+            status 6) if it was changed, if it was made from another database, if it rests on a root \
+            certificate that the settings no longer trust, or if --approve names another plan. A plan that was applied before changes nothing (exit status 0). The command \
             does not write rows that changed since the plan was made, or about which Apple has signed a newer \
             statement: it names them (exit status 6) and writes the others. The guards of the job that made the plan apply here as well. It makes no \
             call to Apple and needs no key, except with --canary.
@@ -70,6 +70,7 @@ struct Apply: Verb {
                     + "deleted. Nothing was changed. Make a new plan: "
                     + common.command("check", document.head.job))
         }
+        try requireTrust(in: known, settings, invocation)
         guard !dry.dryRun else { return try showDryRun(of: known, settings, in: invocation) }
         var run = try PreparedRun(
             applying: known.seal, guards: guards, settings: settings, in: invocation)
@@ -145,6 +146,32 @@ struct Apply: Verb {
                     + "plan: " + common.command("check", document.head.job))
         }
         return known
+    }
+
+    /// Refuses a plan that rests on a root certificate which the settings trust no longer.
+    ///
+    /// Signatures were checked as the plan was made, and are not checked again as it is applied. So
+    /// a plan of a rehearsal would be written as if Apple had signed what it rests on.
+    private func requireTrust(
+        in known: KnownPlan, _ settings: Settings, _ invocation: Invocation
+    ) throws {
+        let run = known.seal.head.plannedBy
+        let trusted = Set(try settings.reportedRoots().map(\.fingerprint))
+        let store = try Books(settings).openToRead(at: invocation.now())
+        // The report from which the plan was taken states the same roots.
+        let context = try store.runRecord(ofRun: run, isGoingOn: true).context()
+            .flatMap { try? ReportContext(text: $0) }
+        let distrusted = context?.trustedRoots.map(\.fingerprint).first { !trusted.contains($0) }
+        guard context == nil || distrusted != nil else { return }
+        let reason =
+            distrusted.map {
+                "The run \(run) trusted the root certificate \($0), which `trusted_roots` does not "
+                    + "name now."
+            } ?? "The database does not say which root certificates the run \(run) trusted."
+        throw CommandFailure(
+            .stale,
+            "\(reason) Nothing was changed. Make a new plan: "
+                + common.command("check", known.seal.head.job))
     }
 
     private func show(
