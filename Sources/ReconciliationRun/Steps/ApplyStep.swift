@@ -64,7 +64,8 @@ struct ApplyStep {
             try await store.recordLifts(lifts, in: pass, run: header)
         }
         outcome.breaches.removeAll { breach in outcome.lifts.contains { $0.name == breach.name } }
-        if !outcome.breaches.contains(where: { $0.name == .maxShrinkShare }) {
+        // An undo looks at no guard, so it accepts no size either.
+        if isGuarded, !outcome.breaches.contains(where: { $0.name == .maxShrinkShare }) {
             outcome.acceptedTableRows = plan.totals.tableRows
         }
         log(plan, seal, outcome)
@@ -190,7 +191,7 @@ struct PlanOutcome: Hashable, Sendable {
     var canary: CanaryOutcome?
     /// Which plan it is; `nil` where the run ended before it was complete.
     var seal: PlanSeal?
-    /// The table's size, unless a guard objects to it.
+    /// The table's size, unless a guard objects to it or none has looked at it.
     var acceptedTableRows: Int?
 }
 

@@ -25,7 +25,7 @@ package struct RunConclusion: Hashable, Sendable {
     package var endsRound: Bool
     /// The size of the table, with which the next run compares its own.
     ///
-    /// `nil` when the run ended before its guards, or a guard objected to the size.
+    /// `nil` when the run ended before its guards or looks at none, or a guard objected to the size.
     package var acceptedTableRows: Int?
     /// The questions, their reasons, and what was left; `nil` for runs that check no rows
     /// themselves.

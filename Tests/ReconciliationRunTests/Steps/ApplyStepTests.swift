@@ -82,6 +82,18 @@ import Testing
         #expect(world.store.ledger.count == 12)
     }
 
+    @Test func `accepts the table's size only where guards look at it`() async throws {
+        let world = world(rows: 10)
+        let run = try await world.night("run-1")
+        #expect(run.acceptedTableRows != nil)
+        let undo = try await world.night("undo-1", after: 48) {
+            $0.name = "undo"
+            $0.planSource = .undo(ofRun: "run-1")
+        }
+        #expect(undo.exitStatus == .ok)
+        #expect(undo.acceptedTableRows == nil)
+    }
+
     @Test func `writes each correction once, wherever the process is killed`() async throws {
         let undisturbed = try await written(killedAfter: nil)
         for commits in 0..<undisturbed { _ = try await written(killedAfter: commits) }
