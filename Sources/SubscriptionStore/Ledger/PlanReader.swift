@@ -162,8 +162,8 @@ struct PlanCount {
         let scheduled = try scheduledRows()
         if let scheduled {
             plan.tableCoverage = scheduled
-        } else if try asksOnlyWhatIsPending() {
-            plan.tableCoverage = plan.tableRows
+        } else if let ofItsApps = try rowsBehindWhatIsPending(among: plan.tableRows) {
+            plan.tableCoverage = ofItsApps
         } else if let earlier = try rowsOfRoundBefore() {
             plan.tableCoverage = totals.inScope &+ earlier
         }
@@ -206,11 +206,26 @@ struct PlanCount {
         return filters.isEmpty || RunHeader.isForAppsAlone(filters) ? pass.number(at: 0) : nil
     }
 
-    /// Whether the checkpoint asks about rows of the whole table, but not about every one: as a job
-    /// does that only reads notifications.
-    private func asksOnlyWhatIsPending() throws -> Bool {
-        try db.holds(
-            "trueup_passes WHERE pass_id = ? AND narrowing = '' AND covers_every_row = 0", [passID])
+    /// Rows of the apps that the checkpoint is for, where it may ask about each of them, but does
+    /// not ask about all: as a job does that only reads notifications.
+    ///
+    /// - Parameter tableRows: The rows of all apps.
+    /// - Returns: `nil` for a checkpoint that asks about every row, or is limited otherwise.
+    /// - Throws: An error of the database.
+    private func rowsBehindWhatIsPending(among tableRows: Int) throws -> Int? {
+        let narrowing = try String.fetchOne(
+            db,
+            sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ? AND covers_every_row = 0",
+            arguments: [passID])
+        guard let narrowing else { return nil }
+        let filters = TextList.decode(narrowing)
+        if filters.isEmpty { return tableRows }
+        guard RunHeader.isForAppsAlone(filters) else { return nil }
+        return try db.count(
+            """
+            SELECT count(*) FROM subscriptions AS s
+            WHERE \(OpenFindings.isOfAnApp(boundFilters: "?1", of: "s"))
+            """, [narrowing])
     }
 
     /// Rows that earlier runs of the full scan have checked and this checkpoint has not; `nil`

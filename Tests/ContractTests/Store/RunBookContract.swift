@@ -203,6 +203,34 @@ import Testing
     }
 
     @Test(arguments: BooksPlace.allCases)
+    func `guards count shares of the rows of its apps where only what is pending is asked`(
+        store: BooksPlace
+    ) async throws {
+        let other = AppIdentity(bundleID: "com.example.other", environment: .production)
+        let foreign = LocalSubscription(
+            key: SubscriptionKey(app: other, originalTransactionID: "9"))
+        let place = try place(store)
+        try place.hold(foreign)
+        func covered(_ id: String, after hours: Int64, _ filters: [String]) async throws -> Int {
+            let header = Night.header(id, after: hours) {
+                $0.filters = filters
+                $0.coversEveryRow = false
+                $0.countsTables = false
+            }
+            let night = try await Night(place, header)
+            try await night.stage(judged("1"))
+            let covered = try await night.store.planTotals(of: night.pass).coveredRows
+            try await night.conclude()
+            return covered
+        }
+        let whole = try await covered("run-1", after: 0, [])
+        #expect(whole > 2)
+        #expect(try await covered("run-2", after: 1, ["app \(app.name)"]) == whole - 1)
+        #expect(try await covered("run-3", after: 2, ["app \(other.name)"]) == 1)
+        #expect(try await covered("run-4", after: 3, ["limit 1"]) == 1)
+    }
+
+    @Test(arguments: BooksPlace.allCases)
     func `runs for some apps alone continue a round of their own, apart from that of all apps`(
         store: BooksPlace
     ) async throws {
