@@ -117,7 +117,10 @@ extension JudgedPurchase {
 }
 
 extension PlanCount {
-    /// Counts the one-time purchases, and those that the plan changes.
+    /// Counts the one-time purchases of the checkpoint's apps, and those that the plan changes.
+    ///
+    /// A partial run counts those that it compared. One that applies the plan of another run has
+    /// compared none, so it counts the stored ones as well.
     func countPurchases(in plan: inout PlanTotals) throws {
         plan.purchaseChanges = try db.count(
             """
@@ -132,10 +135,17 @@ extension PlanCount {
         let narrowing = try String.fetchOne(
             db, sql: "SELECT narrowing FROM trueup_passes WHERE pass_id = ?", arguments: [passID])
         let filters = TextList.decode(narrowing ?? "")
-        let isWhole = filters.isEmpty || RunHeader.isForAppsAlone(filters)
+        let countsStored =
+            try filters.isEmpty || RunHeader.isForAppsAlone(filters)
+            || db.holds("trueup_applications WHERE pass_id = ?", [passID])
+        let apps = filters.filter { $0.hasPrefix(RunHeader.appFilterPrefix) }
         plan.purchases =
-            isWhole
-            ? try db.count("SELECT count(*) FROM purchases")
+            countsStored
+            ? try db.count(
+                """
+                SELECT count(*) FROM purchases AS s
+                WHERE \(OpenFindings.isOfAnApp(boundFilters: "?1", of: "s"))
+                """, [TextList.encode(apps)])
             : try db.count("SELECT count(*) FROM trueup_pass_purchases WHERE pass_id = ?", [passID])
     }
 }

@@ -130,6 +130,32 @@ import Testing
         #expect(try record.entries().isEmpty)
     }
 
+    @Test(arguments: [[], ["limit 20"], ["app com.example.app/production"]])
+    func `of an earlier run's plan are a share of the stored ones of its apps`(
+        filters: [String]
+    ) async throws {
+        let database = try TemporaryDatabase()
+        let store = try held(database)
+        try database.execute(
+            """
+            INSERT INTO purchases (
+                transaction_id, original_transaction_id, environment, bundle_id)
+            VALUES ('21', '21', 'Production', 'com.example.other')
+            """)
+        var checking = Night.header("check", mode: .check)
+        checking.filters = filters
+        let check = try await Night.begin(store, checking)
+        try await check.stage(refund("11"))
+        let plan = try #require(try await check.conclude().summary().plan)
+        var applying = Night.header("apply", job: "apply nightly")
+        applying.filters = filters
+        let night = try await Night.begin(store, applying)
+        try await store.stagePlan(plan.sha256, in: night.pass, run: night.run)
+        let totals = try await store.planTotals(of: night.pass)
+        #expect(totals.purchaseChanges == 1)
+        #expect(totals.purchases == (RunHeader.isForAppsAlone(filters) ? 2 : 3))
+    }
+
     @Test func `inserts no purchase that a service stored meanwhile`() async throws {
         let database = try TemporaryDatabase()
         let store = try held(database)
