@@ -187,6 +187,23 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `is refused when its app is no longer configured, and names it`() throws {
+        let (place, plan) = try checked()
+        let before = try place.rows()
+        let bundle = place.simulator.ready.bundleID
+        try place.folder.write(
+            place.folder.text("trueup.yaml").replacing(
+                "bundle_id: \(bundle)", with: "bundle_id: com.example.renamed"),
+            to: "trueup.yaml")
+        for arguments in [["apply", plan, "--dry-run"], ["apply", plan, "--canary", "3"]] {
+            let refused = try place.run(arguments)
+            #expect(refused.status == 6, "\(refused.errors)\n\(refused.output)")
+            #expect(refused.errors.contains("\(bundle)/production"), "\(refused.errors)")
+        }
+        #expect(try place.rows() == before)
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `leaves rows that moved, and says which`() throws {
         let (place, plan) = try checked()
         let changes = try #require(try head(plan)["corrections"] as? [[String: Any]])

@@ -565,6 +565,22 @@ extension SQLiteStore {
         }
     }
 
+    /// The apps whose rows a plan changes, in their order.
+    package func apps(ofPlan sha256: String) throws(StoreError) -> [AppIdentity] {
+        try view("reading the apps of the plan \(sha256)") { db in
+            let origin = try PlanStaging.origin(of: sha256, db)
+            return try db.rows(
+                """
+                SELECT DISTINCT c.bundle_id, c.environment FROM trueup_pass_corrections AS c
+                WHERE \(PlanReader.isListed) ORDER BY c.bundle_id, c.environment
+                """, [origin.sequence, origin.passID]
+            ).compactMap { row in
+                AppIdentity(
+                    bundleID: row.requiredText(at: 0), environment: row.requiredText(at: 1))
+            }
+        }
+    }
+
     /// A plan by its identity; `nil` when no run of this database made it.
     package func knownPlan(_ sha256: String) throws(StoreError) -> KnownPlan? {
         try view("looking for the plan \(sha256)") { db in

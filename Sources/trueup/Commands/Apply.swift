@@ -13,7 +13,8 @@ struct Apply: Verb {
         discussion: """
             PLAN is the plan.json of a report folder, or the folder. The command refuses the plan (exit \
             status 6) if it was changed, if it was made from another database, if it rests on a root \
-            certificate that the settings no longer trust, or if --approve names another plan. A plan that was applied before changes nothing (exit status 0). The command \
+            certificate that the settings no longer trust, if one of its apps is no longer configured, or if \
+            --approve names another plan. A plan that was applied before changes nothing (exit status 0). The command \
             does not write rows that changed since the plan was made, or about which Apple has signed a newer \
             statement: it names them (exit status 6) and writes the others. The guards of the job that made the plan apply here as well. It makes no \
             call to Apple and needs no key, except with --canary.
@@ -70,6 +71,7 @@ struct Apply: Verb {
                     + "deleted. Nothing was changed. Make a new plan: "
                     + common.command("check", document.head.job))
         }
+        try requireApps(of: known, settings, invocation)
         try requireTrust(in: known, settings, invocation)
         guard !dry.dryRun else { return try showDryRun(of: known, settings, in: invocation) }
         var run = try PreparedRun(
@@ -146,6 +148,23 @@ struct Apply: Verb {
                     + "plan: " + common.command("check", document.head.job))
         }
         return known
+    }
+
+    /// Refuses a plan that changes rows of an app that is not configured any more: the report would
+    /// not name it, and a canary could not ask about it.
+    private func requireApps(
+        of known: KnownPlan, _ settings: Settings, _ invocation: Invocation
+    ) throws {
+        let store = try Books(settings).openToRead(at: invocation.now())
+        let configured = Set(settings.identities)
+        let missing = try store.apps(ofPlan: known.seal.sha256)
+            .filter { !configured.contains($0) }
+        guard !missing.isEmpty else { return }
+        throw CommandFailure(
+            .stale,
+            "The plan changes rows of \(missing.map(\.name).joined(separator: ", ")), which `apps` "
+                + "of the settings does not name now. Nothing was changed. Make a new plan: "
+                + common.command("check", known.seal.head.job))
     }
 
     /// Refuses a plan that rests on a root certificate which the settings trust no longer.

@@ -200,6 +200,16 @@ import Testing
         #expect(second.changes == 2)
     }
 
+    @Test func `names the apps whose rows it changes, and no other`() async throws {
+        let database = try TemporaryDatabase()
+        let (store, plan) = try await checked(database)
+        let other = AppIdentity(bundleID: "com.example.other", environment: .sandbox)
+        try store.load([
+            LocalSubscription(key: SubscriptionKey(app: other, originalTransactionID: "8"))
+        ])
+        #expect(try store.apps(ofPlan: plan.sha256) == [app])
+    }
+
     @Test func `the guards see what the planning run looked at`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
