@@ -187,6 +187,20 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(30)))
+    func `whose evidence was erased ends a dry run as it ends apply`() throws {
+        let (place, plan) = try checked()
+        try place.sql(
+            """
+            DELETE FROM trueup_evidence WHERE digest = (
+                SELECT evidence FROM trueup_pass_corrections ORDER BY correction_id LIMIT 1)
+            """)
+        let dry = try place.run("apply", plan, "--dry-run")
+        #expect(dry.status == 3, "\(dry.errors)\n\(dry.output)")
+        let applied = try place.run("apply", plan)
+        #expect(applied.status == 3, "\(applied.errors)\n\(applied.output)")
+    }
+
+    @Test(.timeLimit(.minutes(30)))
     func `is refused when its app is no longer configured, and names it`() throws {
         let (place, plan) = try checked()
         let before = try place.rows()

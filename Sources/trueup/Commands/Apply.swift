@@ -95,7 +95,8 @@ struct Apply: Verb {
                 correction.json(fate: fate),
                 [correction.line(fate: fate)], in: invocation)
         }
-        let left = (fates[.stale] ?? 0) + (fates[.unproven] ?? 0)
+        let (stale, unproven) = (fates[.stale] ?? 0, fates[.unproven] ?? 0)
+        let left = stale + unproven
         if !common.json {
             try invocation.show(
                 "Dry run of plan \(known.seal.sha256): \(fates[.planned] ?? 0) changes would be "
@@ -104,7 +105,7 @@ struct Apply: Verb {
                     + "their evidence was erased. The guards are checked when the plan is applied. "
                     + "Nothing was written.")
         }
-        return left > 0 ? .stale : .ok
+        return stale > 0 ? .stale : unproven > 0 ? .incomplete : .ok
     }
 
     private var file: String {
