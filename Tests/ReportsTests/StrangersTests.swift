@@ -86,4 +86,20 @@ import Testing
         #expect(!words(summary).contains("undecided.csv"))
         #expect(words(summary).contains("Run the job again: it reads and checks what is left."))
     }
+
+    @Test func `in a run that checks none are no reason to run the job again`() throws {
+        let seal = try Samples.seal(of: Samples.run("20261120T010000Z-000001"))
+        let apply = words(Situations.run([.incomplete]) { $0.plan = seal })
+        #expect(
+            apply.contains(
+                "Run the same command again: it writes what is left of the plan. For changes whose "
+                    + "evidence is no longer stored, make a new plan (\"trueup check\")."))
+        let undo = words(Situations.run([.incomplete]) { $0.undoOf = "the-run" })
+        #expect(undo.contains("Run the same command again: it reverts what is left."))
+        var own = seal
+        own.head.plannedBy = Situations.run([.incomplete]) { _ in }.header.runID
+        let planning = words(Situations.run([.incomplete]) { $0.plan = own })
+        for text in [apply, undo] { #expect(!text.contains("Run the job again")) }
+        #expect(planning.contains("Run the job again"))
+    }
 }

@@ -254,6 +254,16 @@ extension Section {
         // MESSAGES say when this is a success.
         if status == .empty, summary.hasOnlyReadNotifications { return [] }
         guard status == .incomplete else { return [status.advice].compactMap(\.self) }
+        if summary.undoOf != nil {
+            return ["Run the same command again: it reverts what is left. MESSAGES say what that is."]
+        }
+        if let plan = summary.plan, plan.head.plannedBy != summary.header.runID {
+            return [
+                "Run the same command again: it writes what is left of the plan. For changes whose "
+                    + "evidence is no longer stored, make a new plan (\"trueup check\"). MESSAGES say "
+                    + "which these are."
+            ]
+        }
         let totals = summary.totals
         var sentences: [String] = []
         if totals.undecidedCount > 0 {
