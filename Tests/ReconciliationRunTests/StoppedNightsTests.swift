@@ -58,7 +58,9 @@ import Testing
         world.apple.change { $0.histories = [:] }
         let store = world.store
         // The answers of the first page are stored before the last step.
-        _ = try? await world.night("run-1") { $0.policy.history = .always } progress: {
+        _ = try? await world.night("run-1") {
+            $0.policy.history = .always
+        } progress: {
             if $0.stage == .conclude { store.kill(afterCommits: 0) }
         }
         #expect(store.report(ofRun: "run-1") == nil)

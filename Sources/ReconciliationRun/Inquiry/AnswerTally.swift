@@ -108,6 +108,7 @@ final class AnswerTally: Sendable {
     ///
     /// - Parameter rows: How many such rows the checkpoint has, where the run continues another one:
     ///   a killed run took along what it had counted.
+    /// - Returns: A sentence for the person on call.
     func unfinishedHistories(ofRowsBefore rows: Int) -> String? {
         state.withLock { state in
             let count = state.unfinishedHistories

@@ -165,26 +165,33 @@ extension SQLiteStore {
                 SELECT max(p.began) FROM trueup_passes AS p
                 JOIN trueup_runs AS r ON r.pass_id = p.pass_id AND r.closes_pass = 1
                 WHERE (p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL) AND p.narrowing = ''
+                    AND \(refusedApps) IS NULL
                 """
         ).map(Timestamp.init(unixMilliseconds:))
     }
 
+    /// SQL for the apps about which Apple refused to answer in the run `r`.
+    private static let refusedApps = "json_extract(r.measures, '$.refusedApps')"
+
     /// When the newest complete pass over each app began: over all apps, or for some alone.
+    ///
+    /// A run that Apple refused to answer about an app has checked no row of that app.
     private static func completePasses(_ db: Database) throws -> [AppIdentity: Timestamp] {
         var passes: [AppIdentity: Timestamp] = [:]
         try db.forEachRow(
             """
-            SELECT r.apps, p.narrowing, max(p.began) FROM trueup_passes AS p
+            SELECT r.apps, p.narrowing, max(p.began), \(refusedApps) FROM trueup_passes AS p
             JOIN trueup_runs AS r ON r.pass_id = p.pass_id AND r.closes_pass = 1
             WHERE p.covers_every_row = 1 OR p.scheduled_rows IS NOT NULL
-            GROUP BY r.apps, p.narrowing
+            GROUP BY r.apps, p.narrowing, \(refusedApps)
             """
         ) { row in
             let filters = TextList.decode(row.requiredText(at: 1))
             guard filters.isEmpty || RunHeader.isForAppsAlone(filters),
                 let began = row.time(at: 2)
             else { return }
-            for app in TextList.apps(row.requiredText(at: 0)) {
+            let refused: [String] = try StoredJSON.decode(row.text(at: 3)) ?? []
+            for app in TextList.apps(row.requiredText(at: 0)) where !refused.contains(app.name) {
                 passes[app] = max(began, passes[app] ?? began)
             }
         }

@@ -143,11 +143,13 @@ struct ConclusionTally: Sendable {
         figures = try RunSummaryReader(db: db, sequence: run.sequence).figures()
         control = try StoredJSON.encode(ControlCount(db: db, header: header).end(of: run))
         let delivery = try DeliveryDelays(of: run, started: header.started, db)
+        let refused = conclusion.refusedApps.sorted().map(\.name)
         measures = try StoredJSON.encode(
             RunMeasures(
                 delivery: delivery, effort: conclusion.effort, unowned: unowned,
                 databasePauses: conclusion.databasePauses,
-                purchases: conclusion.coverage == nil ? nil : writer.countPurchases(db)))
+                purchases: conclusion.coverage == nil ? nil : writer.countPurchases(db),
+                refusedApps: refused.isEmpty ? nil : refused))
         leavesPlanOpen =
             try db.holds(
                 """

@@ -133,12 +133,16 @@ package struct RunMeasures: Hashable, Sendable, Codable {
     package var databasePauses: DatabasePauses?
     /// `nil` where no one-time purchase is stored, and where the run checked nothing itself.
     package var purchases: PurchaseTotals?
+    /// The names of the apps about which Apple refused to answer, sorted; `nil` for none.
+    package var refusedApps: [String]?
 
     package init(
         delivery: DeliveryDelays? = nil, effort: CallEffort? = nil, unowned: [String: Int]? = nil,
-        databasePauses: DatabasePauses? = nil, purchases: PurchaseTotals? = nil
+        databasePauses: DatabasePauses? = nil, purchases: PurchaseTotals? = nil,
+        refusedApps: [String]? = nil
     ) {
         self.purchases = purchases
+        self.refusedApps = refusedApps
         self.delivery = delivery
         self.effort = effort
         self.unowned = unowned

@@ -31,6 +31,33 @@ import Testing
         #expect(overview.completePasses == [app: night.run.started])
     }
 
+    @Test func `complete none over an app that Apple refused`() async throws {
+        let database = try TemporaryDatabase()
+        let store = try database.open()
+        try store.load([subscription("1"), foreign("9")])
+        func run(_ id: String, at start: Int64, refused: Set<AppIdentity>) async throws {
+            var header = Night.header(id, at: start)
+            header.apps = [app, Self.other]
+            let night = try await Night.begin(store, header)
+            var conclusion = RunConclusion(
+                ended: header.started.adding(milliseconds: 1000),
+                statuses: refused.isEmpty ? [.ok] : [.denied], messages: [], limits: [],
+                calls: [], closesPass: true)
+            conclusion.refusedApps = refused
+            try await store.conclude(conclusion, in: night.pass, run: header)
+        }
+        let (first, second) = (Night.start, Night.start + 24 * 3_600_000)
+        try await run("run-1", at: first, refused: [])
+        try await run("run-2", at: second, refused: [Self.other])
+        let overview = try store.overview(runs: 5)
+        #expect(overview.lastCompletePass == Timestamp(unixMilliseconds: first))
+        #expect(
+            overview.completePasses == [
+                app: Timestamp(unixMilliseconds: second),
+                Self.other: Timestamp(unixMilliseconds: first),
+            ])
+    }
+
     @Test func `complete none where they leave out more`() async throws {
         let database = try TemporaryDatabase()
         let store = try database.open()
