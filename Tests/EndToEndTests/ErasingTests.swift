@@ -46,6 +46,10 @@ import Testing
         let after = try verdict(place)
         #expect(after["verdict"] as? String == "intact", "\(after)")
         #expect(try #require(after["tombstones"] as? Int) > 0)
+        // Each report has its own, so this is not how many payloads were erased.
+        let verified = try place.run("verify")
+        #expect(verified.output.contains(" of erased payloads, each report"), "\(verified.output)")
+        #expect(!verified.output.contains("were erased"), "\(verified.output)")
     }
 
     @Test func `before the clock was set back leaves the next report intact`() throws {

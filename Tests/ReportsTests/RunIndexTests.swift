@@ -40,6 +40,18 @@ import Testing
         #expect(renewed.split(separator: "\r\n").count == 4)
     }
 
+    @Test func `is made again also where the first run is gone and a clock was set back`() throws {
+        let ids = ["03", "04", "01", "02"].map { "20261120T\($0)0000Z-000001" }
+        for id in ids { _ = try folder.report(try Samples.run(id)) }
+        try FileManager.default.removeItem(atPath: folder.path + "/index.csv")
+        try FileManager.default.removeItem(atPath: folder.path + "/2026-11-20/" + ids[0])
+        let last = "20261120T050000Z-000001"
+        _ = try folder.report(try Samples.run(last))
+        let listed = try folder.text("index.csv").split(separator: "\r\n").dropFirst()
+            .map { String($0.prefix { $0 != "," }) }
+        #expect(listed == ids.dropFirst() + [last])
+    }
+
     @Test func `keeps its lines where a job's name has a comma, a quote and a line end`() throws {
         var run = try Samples.run("20261120T010000Z-000001")
         run.runSummary.header.job = "a,\"b\"\nc"

@@ -322,6 +322,16 @@ import Testing
                 """))
     }
 
+    @Test(arguments: [
+        (["limit 20"], "only limit 20"),
+        (["only access_missing", "limit 20"], "only access_missing, limit 20"),
+    ])
+    func `says once that a run is limited`(filters: [String], scope: String) {
+        let summary = Situations.run([.ok]) { $0.header.filters = filters }
+        #expect(
+            SummaryText.render(summary, reportPath: nil).contains("\nScope    \(scope)\n"))
+    }
+
     @Test func `groups money by currency, with a total where it harms several`() {
         var summary = Samples.summary()
         summary.money = [

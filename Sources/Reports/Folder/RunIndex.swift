@@ -134,13 +134,20 @@ struct RunIndex {
         }
     }
 
-    /// Follows the chain of manifests from the last listed run; where it breaks off, the order of
-    /// run ids.
+    /// Follows the chain of manifests from the last listed run.
+    ///
+    /// Where it breaks off, it goes on with the first run, by its id, whose own chain begins there:
+    /// ids are of a clock, which may have been set back.
     private mutating func takeUpUnlisted() {
         var unlisted = runFolders.filter { !folders.contains($0) }.compactMap(storedLine)
+        var left = Set(unlisted.map(\.manifestDigest))
         while !unlisted.isEmpty {
-            let next = unlisted.firstIndex { $0.manifest.previous == newestManifest } ?? 0
-            append(unlisted.remove(at: next))
+            let next =
+                unlisted.firstIndex { $0.manifest.previous == newestManifest }
+                ?? unlisted.firstIndex { $0.manifest.previous.map(left.contains) != true } ?? 0
+            let line = unlisted.remove(at: next)
+            left.remove(line.manifestDigest)
+            append(line)
         }
     }
 }

@@ -21,7 +21,9 @@ extension Section {
             facts.append((apps.count == 1 ? "App" : "Apps", apps.joined(separator: ", ")))
         }
         if !header.filters.isEmpty {
-            facts.append(("Scope", "only " + header.filters.joined(separator: ", ")))
+            let scope = header.filters.joined(separator: ", ")
+            // The words of `--only` begin like this themselves.
+            facts.append(("Scope", scope.hasPrefix("only ") ? scope : "only " + scope))
         }
         if let notice { facts.append(("Roots", notice)) }
         if let earlier = summary.resumedFrom {
@@ -255,7 +257,9 @@ extension Section {
         if status == .empty, summary.hasOnlyReadNotifications { return [] }
         guard status == .incomplete else { return [status.advice].compactMap(\.self) }
         if summary.undoOf != nil {
-            return ["Run the same command again: it reverts what is left. MESSAGES say what that is."]
+            return [
+                "Run the same command again: it reverts what is left. MESSAGES say what that is."
+            ]
         }
         if let plan = summary.plan, plan.head.plannedBy != summary.header.runID {
             return [
