@@ -273,13 +273,9 @@ private struct VerifyReport {
         }
         if result.counts.tombstones > 0 {
             lines.append(
-<<<<<<< ours
-                "\(result.counts.tombstones.counted("payload")) were erased. Their tombstones are "
-                    + "there; what they said can no longer be verified")
-=======
-                "The reports have \(result.tombstones.counted("tombstone")) of erased payloads, each "
-                    + "report its own; what these payloads said can no longer be verified")
->>>>>>> theirs
+                "The reports have \(result.counts.tombstones.counted("tombstone")) of erased "
+                    + "payloads, each report its own; what these payloads said can no longer be "
+                    + "verified")
         }
         for root in result.counts.roots.sorted() where !Self.isApple(root) {
             lines.append(
