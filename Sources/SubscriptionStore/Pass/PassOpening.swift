@@ -288,7 +288,7 @@ struct PassOpening {
         return pass
     }
 
-    /// What killed runs of the job noted for the next one, since the last run that came to its end.
+    /// The notes of killed runs of the job for the next one, since the last run that came to its end.
     ///
     /// A `check` moves no watermark, so only one that continues it needs its notes.
     private static func unreportedShortfalls(
