@@ -226,9 +226,12 @@ extension JobSettings {
     package static func ofPlan(
         _ plan: PlanHead, beside settings: Settings
     ) throws(ConfigurationError) -> (job: JobSettings, remark: String?) {
+        // Settings and jobs may have moved together since the check.
+        let usual = SettingsPath.resolve("jobs/\(plan.job).yaml", from: settings.directory)
+        let checked = plan.jobFile ?? usual
         let file =
-            plan.jobFile
-            ?? SettingsPath.resolve("jobs/\(plan.job).yaml", from: settings.directory)
+            FileSystemFacts.isMissing(checked) && !FileSystemFacts.isMissing(usual)
+            ? usual : checked
         var job = JobSettings(name: plan.job, file: file)
         var remark: String?
         if FileSystemFacts.isMissing(file) {

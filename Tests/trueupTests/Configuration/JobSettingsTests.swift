@@ -226,6 +226,17 @@ import trueup
         #expect(error?.file == plan.jobFile)
     }
 
+    @Test func `is looked for beside the settings if they moved together`() throws {
+        try write("hooks: {after_plan: [/bin/true]}\n")
+        var plan = plan
+        plan.jobFile = folder.path + "/before/jobs/nightly.yaml"
+        let moved = try Settings(
+            yaml: SettingsText.production, file: folder.path + "/trueup.yaml", environment: [:])
+        let (job, remark) = try JobSettings.ofPlan(plan, beside: moved)
+        #expect(job.hooks.afterPlan == ["/bin/true"])
+        #expect(remark == nil)
+    }
+
     @Test func `has defaults and a remark if it is gone`() throws {
         let (job, remark) = try JobSettings.ofPlan(plan, beside: settings)
         #expect(job.hooks.afterPlan.isEmpty)
