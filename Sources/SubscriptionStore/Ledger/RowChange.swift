@@ -380,8 +380,7 @@ extension Ledger {
                 JOIN trueup_findings AS h ON \(SubscriptionKey.agree("h", "l"))
                     AND h.last_pass_id = r.pass_id
                     AND instr(char(10) || l.kinds || char(10), char(10) || h.kind || char(10)) > 0
-                WHERE l.entry = ? AND NOT EXISTS (
-                    SELECT 1 FROM trueup_pass_corrections AS c WHERE c.pass_id = r.pass_id))
+                WHERE l.entry = ? AND r.lists_deleted_at IS NOT NULL)
             """, [entry])
     }
 
